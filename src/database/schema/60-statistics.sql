@@ -261,49 +261,43 @@ language sql immutable parallel safe as $$
   ) kind (date_kind, day)
 $$;
 
--- Adds up rows of days, or of months, at every grain.
-create function add_up_figures(parts quote_figures[]) returns setof quote_figures
-language sql immutable as $$
-  select case
-      when grouping(starts_on) = 0 then 'day' when grouping(month) = 0 then 'month' else 'year' end
-      || case grouping(country) when 0 then '' else '_total' end,
-    date_kind, coalesce(starts_on, month, year), coalesce(country, ''), currency, sum(quotes),
-    sum(draft), sum(sent), sum(accepted), sum(rejected), sum(expired), sum(open_net), sum(won_net),
-    sum(lost_net), sum(own_net), sum(unconverted), sum(unconverted_net), sum(decided),
-    sum(decision_days), sum(decision_histogram)
-  from (
-    select *, date_trunc('month', starts_on::timestamp)::date as month,
-      date_trunc('year', starts_on::timestamp)::date as year
-    from unnest(parts)
-  ) p
-  group by date_kind, currency, grouping sets
-    ((starts_on, country), (starts_on), (month, country), (month), (year, country))
-$$;
-
-create function add_up_customers(parts customer_figures[]) returns setof customer_figures
-language sql immutable as $$
-  select case grouping(month) when 0 then 'month' else 'year' end, date_kind,
-    coalesce(month, year), country, currency, customer_id, sum(quotes), sum(accepted),
-    sum(won_net), sum(unconverted)
-  from (
-    select *, date_trunc('month', starts_on::timestamp)::date as month,
-      date_trunc('year', starts_on::timestamp)::date as year
-    from unnest(parts)
-  ) p
-  group by date_kind, country, currency, customer_id, grouping sets ((month), (year))
-$$;
-
-create function add_up_products(parts product_figures[]) returns setof product_figures
-language sql immutable as $$
-  select case grouping(month) when 0 then 'month' else 'year' end
-      || case grouping(country) when 0 then '' else '_total' end,
-    date_kind, coalesce(month, year), coalesce(country, ''), currency, sku, sum(lines),
-    sum(own_net), sum(rated_net), sum(unrated_lines)
-  from (
-    select *, date_trunc('month', starts_on::timestamp)::date as month,
-      date_trunc('year', starts_on::timestamp)::date as year
-    from unnest(parts)
-  ) p
-  group by date_kind, currency, sku, grouping sets
-    ((month, country), (month), (year, country), (year))
-$$;
+-- How the tables of figures are computed, in SQL. `parts` is what the rows of a table %s contribute
+-- by day, and `cells` adds up the parts %s at every grain. A new column needs no change here.
+create view figure_tables as
+  select relation, columns.*,
+    'select p.* from %s c cross join quote_summary s cross join lateral ' || parts_of || ' p'
+      as parts,
+    format('select case %s when grouping(month) = 0 then ''month'' else ''year'' end
+          || case grouping(country) when 0 then '''' else ''_total'' end as grain,
+        date_kind, coalesce(%s month, year) as starts_on, coalesce(country, '''') as country, %s, %s
+      from (
+        select *, starts_on as day, date_trunc(''month'', starts_on::timestamp)::date as month,
+          date_trunc(''year'', starts_on::timestamp)::date as year
+        from (%%s) p
+      ) p group by date_kind, %3$s, grouping sets (%5$s)',
+      case when sets like '%day%' then 'when grouping(day) = 0 then ''day''' end,
+      case when sets like '%day%' then 'day,' end, key_of_quotes, sums, sets) as cells
+  from (values
+    ('quote_figures'::regclass,
+      '(day, country), (day), (month, country), (month), (year, country)',
+      'quote_figures_of(c.quote, c.sign, s.as_of_day, s.base_currency, s.base_digits)'),
+    ('customer_figures', '(month, country), (year, country)',
+      'customer_figures_of(c.quote, c.sign, s.as_of_day, s.base_currency, s.base_digits)'),
+    ('product_figures', '(month, country), (month), (year, country), (year)',
+      'product_figures_of(c.quote, c.lines)')
+  ) t (relation, sets, parts_of) cross join lateral (
+    select string_agg(name, ', ' order by attnum) filter (where is_key) as key,
+      -- The other columns of the key depend on the grain.
+      string_agg(name, ', ' order by attnum) filter (where is_key
+        and name not in ('grain', 'date_kind', 'starts_on', 'country')) as key_of_quotes,
+      string_agg(format('sum(%1$s) as %1$s', name), ', ' order by attnum) filter (where not is_key)
+        as sums,
+      string_agg(format('%1$s = f.%1$s + excluded.%1$s', name), ', ') filter (where not is_key)
+        as additions,
+      string_agg(format('f.%s = 0', name), ' and ') filter (where not is_key) as is_empty
+    from (
+      select attname as name, attnum, attnum = any (conkey) as is_key
+      from pg_attribute join pg_constraint on conrelid = attrelid and contype = 'p'
+      where attrelid = relation and attnum > 0 and not attisdropped
+    ) a
+  ) columns;

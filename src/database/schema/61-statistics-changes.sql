@@ -172,47 +172,26 @@ alter table quote_lines enable always trigger empty_summary;
 
 -- Lets the next fold change the version, because figures by customer and product show names.
 create function note_changed_names() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
+language plpgsql security definer set search_path = public, pg_temp set enable_seqscan = off as $$
 begin
-  insert into quote_changes (sign) values (0);
-  return null;
-end $$;
-
-create function note_updated_names() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
-begin
-  if tg_relid = 'customers'::regclass then
-    insert into quote_changes (sign) select 0 where exists (
-      select from new_rows n full join old_rows o on o.id = n.id
-      where n.name is distinct from o.name
-    );
-  else
-    insert into quote_changes (sign) select 0 where exists (
-      select from new_rows n full join old_rows o on o.id = n.id
-      where (n.sku, n.name) is distinct from (o.sku, o.name)
-    );
+  -- Once for a transaction, which may change many names.
+  if not exists (
+    select from quote_changes where xid = pg_current_xact_id() and sign = 0 and quote is null
+  ) then
+    insert into quote_changes (sign) values (0);
   end if;
   return null;
 end $$;
-create trigger note_updated_names after update on customers
-  referencing old table as old_rows new table as new_rows for each statement
-  execute function note_updated_names();
-create trigger note_updated_names after update on products
-  referencing old table as old_rows new table as new_rows for each statement
-  execute function note_updated_names();
-create trigger note_names after insert or delete or truncate on products
-  for each statement execute function note_changed_names();
+create trigger note_names after update on customers
+  for each row when (new.name <> old.name) execute function note_changed_names();
+alter table customers enable always trigger note_names;
+create trigger note_names after update on products
+  for each row when (new.sku <> old.sku or new.name <> old.name)
+  execute function note_changed_names();
 alter table products enable always trigger note_names;
-create trigger note_replicated_names after update on customers
-  for each row when (current_setting('session_replication_role') = 'replica'
-    and new.name <> old.name)
-  execute function note_changed_names();
-alter table customers enable replica trigger note_replicated_names;
-create trigger note_replicated_names after update on products
-  for each row when (current_setting('session_replication_role') = 'replica'
-    and (new.sku <> old.sku or new.name <> old.name))
-  execute function note_changed_names();
-alter table products enable replica trigger note_replicated_names;
+create trigger note_products after insert or delete or truncate on products
+  for each statement execute function note_changed_names();
+alter table products enable always trigger note_products;
 create trigger note_replicated_products after insert or delete on products
   for each row when (current_setting('session_replication_role') = 'replica')
   execute function note_changed_names();

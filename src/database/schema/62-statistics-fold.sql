@@ -8,11 +8,9 @@ create function fold_statistics(batch integer default null, inout through pg_sna
 language plpgsql security definer set search_path = public, pg_temp set enable_seqscan = off
   set plan_cache_mode = force_generic_plan set jit = off as $$
 declare
-  summary quote_summary;
   changes quote_changes[];
-  empty_figures quote_figures[];
-  empty_customers customer_figures[];
-  empty_products product_figures[];
+  figures figure_tables;
+  empty_cells tid[];
 begin
   if through is null then
     lock table quotes, quote_lines in access share mode;
@@ -33,8 +31,6 @@ begin
     )
     select pg_current_snapshot() into through;
   end if;
-  select * into summary from quote_summary;
-
   with folded as (
     delete from quote_changes c where ctid = any (array(
       select place from (
@@ -52,80 +48,20 @@ begin
   )
   select array_agg(c) into changes from folded;
 
-  with added as (
-    insert into quote_figures as f
-    select cell.* from add_up_figures(array(
-      select part from unnest(changes) c cross join lateral quote_figures_of(
-        c.quote, c.sign, summary.as_of_day, summary.base_currency, summary.base_digits) part
-    )) cell
-    order by grain, date_kind, starts_on, country, currency
-    on conflict (grain, date_kind, starts_on, country, currency) do update set
-      quotes = f.quotes + excluded.quotes, draft = f.draft + excluded.draft,
-      sent = f.sent + excluded.sent, accepted = f.accepted + excluded.accepted,
-      rejected = f.rejected + excluded.rejected, expired = f.expired + excluded.expired,
-      open_net = f.open_net + excluded.open_net, won_net = f.won_net + excluded.won_net,
-      lost_net = f.lost_net + excluded.lost_net, own_net = f.own_net + excluded.own_net,
-      unconverted = f.unconverted + excluded.unconverted,
-      unconverted_net = f.unconverted_net + excluded.unconverted_net,
-      decided = f.decided + excluded.decided,
-      decision_days = f.decision_days + excluded.decision_days,
-      decision_histogram = f.decision_histogram + excluded.decision_histogram
-    returning f as cell
-  )
-  -- In the middle of a fold, a cell without quotes may have other figures.
-  select array_agg(cell) into empty_figures from added where (cell).quotes = 0
-    and ((cell).draft, (cell).sent, (cell).accepted, (cell).rejected, (cell).expired,
-      (cell).open_net, (cell).won_net, (cell).lost_net, (cell).own_net, (cell).unconverted,
-      (cell).unconverted_net, (cell).decided, (cell).decision_days, (cell).decision_histogram)
-      = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
-  if empty_figures is not null then
-    delete from quote_figures f using unnest(empty_figures) e
-    where (f.grain, f.date_kind, f.starts_on, f.country, f.currency)
-      = (e.grain, e.date_kind, e.starts_on, e.country, e.currency);
-  end if;
-
-  with added as (
-    insert into customer_figures as f
-    select cell.* from add_up_customers(array(
-      select part from unnest(changes) c cross join lateral customer_figures_of(
-        c.quote, c.sign, summary.as_of_day, summary.base_currency, summary.base_digits) part
-    )) cell
-    order by grain, date_kind, starts_on, country, currency, customer_id
-    on conflict (grain, date_kind, starts_on, country, currency, customer_id) do update set
-      quotes = f.quotes + excluded.quotes, accepted = f.accepted + excluded.accepted,
-      won_net = f.won_net + excluded.won_net, unconverted = f.unconverted + excluded.unconverted
-    returning f as cell
-  )
-  select array_agg(cell) into empty_customers from added
-  where ((cell).quotes, (cell).accepted, (cell).won_net, (cell).unconverted) = (0, 0, 0, 0);
-  if empty_customers is not null then
-    delete from customer_figures f using unnest(empty_customers) e
-    where (f.grain, f.date_kind, f.starts_on, f.country, f.currency, f.customer_id)
-      = (e.grain, e.date_kind, e.starts_on, e.country, e.currency, e.customer_id);
-  end if;
-
-  if exists (select from unnest(changes) where lines is not null) then
-    with added as (
-      insert into product_figures as f
-      select cell.* from add_up_products(array(
-        select part from unnest(changes) c
-        cross join lateral product_figures_of(c.quote, c.lines) part
-      )) cell
-      order by grain, date_kind, starts_on, country, currency, sku
-      on conflict (grain, date_kind, starts_on, country, currency, sku) do update set
-        lines = f.lines + excluded.lines, own_net = f.own_net + excluded.own_net,
-        rated_net = f.rated_net + excluded.rated_net,
-        unrated_lines = f.unrated_lines + excluded.unrated_lines
-      returning f as cell
-    )
-    select array_agg(cell) into empty_products from added
-    where ((cell).lines, (cell).own_net, (cell).rated_net, (cell).unrated_lines) = (0, 0, 0, 0);
-    if empty_products is not null then
-      delete from product_figures f using unnest(empty_products) e
-      where (f.grain, f.date_kind, f.starts_on, f.country, f.currency, f.sku)
-        = (e.grain, e.date_kind, e.starts_on, e.country, e.currency, e.sku);
+  for figures in select * from figure_tables loop
+    continue when figures.relation = 'product_figures'::regclass
+      and not exists (select from unnest(changes) where lines is not null);
+    execute format('with added as (
+        insert into %s as f %s order by %3$s on conflict (%3$s) do update set %4$s
+        returning f.ctid as place, %5$s as is_empty
+      ) select array_agg(place) from added where is_empty', figures.relation,
+      format(figures.cells, format(figures.parts, 'unnest($1)')), figures.key, figures.additions,
+      figures.is_empty)
+    into empty_cells using changes;
+    if empty_cells is not null then
+      execute format('delete from %s where ctid = any ($1)', figures.relation) using empty_cells;
     end if;
-  end if;
+  end loop;
 
   if batch is not null and exists (
     select from unfolded_changes

@@ -4,33 +4,23 @@
 -- The quotes that count between two days, as they were at the last fold: as they are, without the
 -- changes that are not folded.
 create function folded_quotes(first_day date, last_day date) returns
-  table(sign integer, quote quote_image)
+  table(sign integer, quote quote_image, lines accepted_lines[])
 language sql stable as $$
-  select 1, image_of(q) from quotes q
+  select 1, image_of(q), case when q.status = 'accepted' then array(
+    select row(1, coalesce(l.sku, ''), l.net)::accepted_lines
+    from quote_lines l where l.quote_id = q.id
+  ) end
+  from quotes q
   where q.issued_on between first_day and last_day
     or q.status = 'accepted' and coalesce(q.decided_on, q.issued_on) between first_day and last_day
   union all
-  select -c.sign, c.quote from unfolded_changes c
-  where (c.quote).issued_on between first_day and last_day
-    or (c.quote).status = 'accepted'
-      and coalesce((c.quote).decided_on, (c.quote).issued_on) between first_day and last_day
-$$;
-
--- The lines of accepted quotes in the same way.
-create function folded_lines(first_day date, last_day date) returns
-  table(quote quote_image, lines accepted_lines[])
-language sql stable as $$
-  select image_of(q), array[row(1, coalesce(l.sku, ''), l.net)::accepted_lines]
-  from quotes q join quote_lines l on l.quote_id = q.id
-  where q.status = 'accepted' and (q.issued_on between first_day and last_day
-    or coalesce(q.decided_on, q.issued_on) between first_day and last_day)
-  union all
-  select c.quote, array(
+  select -c.sign, c.quote, array(
     select row(-l.lines, l.sku, l.net)::accepted_lines from unnest(c.lines) l
   )
   from unfolded_changes c
-  where c.lines is not null and ((c.quote).issued_on between first_day and last_day
-    or coalesce((c.quote).decided_on, (c.quote).issued_on) between first_day and last_day)
+  where (c.quote).issued_on between first_day and last_day
+    or (c.quote).status = 'accepted'
+      and coalesce((c.quote).decided_on, (c.quote).issued_on) between first_day and last_day
 $$;
 
 -- Figures by customer of single days, by one kind of date.
@@ -48,7 +38,7 @@ revoke execute on function customer_figures_between(text, date, date) from publi
 create function product_figures_between(kind text, first_day date, last_day date) returns
   setof product_figures
 language sql stable security definer set search_path = public, pg_temp as $$
-  select f.* from folded_lines(first_day, last_day) c
+  select f.* from folded_quotes(first_day, last_day) c
   cross join lateral product_figures_of(c.quote, c.lines) f
   where f.date_kind = kind and f.starts_on between first_day and last_day
 $$;
@@ -65,6 +55,7 @@ language plpgsql security definer set search_path = public, pg_temp set work_mem
   set max_parallel_workers_per_gather = 0 set jit = off as $$
 declare
   first_day constant date := date_trunc('month', month::timestamp);
+  last_day constant date := first_day + interval '1 month - 1 day';
   first_of_year constant date := date_trunc('year', month::timestamp);
   part record;
   found_cells text[];
@@ -73,45 +64,20 @@ begin
   lock table quotes, quote_lines in access share mode;
   if action <> 'compare' then perform pg_advisory_xact_lock(fold_lock()); end if;
   for part in
-    select relation,
-      format('from %I where grain not like ''year%%'' and starts_on between %L and %L', relation,
-        first_day, first_day + interval '1 month - 1 day') as stored,
-      format('select cell.* from %1$s(array(
-          select p from %6$s(%2$L, %3$L) c cross join quote_summary s
-          cross join lateral %4$s p where p.starts_on between %2$L and %3$L
-        )) cell where grain not like ''year%%'' and %5$I <> 0', add_up, first_day,
-        (first_day + interval '1 month - 1 day')::date, figures_of, counted, source) as expected
-    from (values
-      ('quote_figures', 'add_up_figures', 'quotes', 'folded_quotes', 'quote_figures_of(
-        c.quote, c.sign, s.as_of_day, s.base_currency, s.base_digits)'),
-      ('customer_figures', 'add_up_customers', 'quotes', 'folded_quotes', 'customer_figures_of(
-        c.quote, c.sign, s.as_of_day, s.base_currency, s.base_digits)'),
-      ('product_figures', 'add_up_products', 'lines', 'folded_lines',
-        'product_figures_of(c.quote, c.lines)')
-    ) t (relation, add_up, counted, source, figures_of)
-    union all
-    -- After the months, which may have been repaired.
-    select relation,
-      format('from %I where grain like ''year%%'' and starts_on = %L', relation, first_of_year),
-      format('select replace(grain, ''month'', ''year'') collate "C" as grain, date_kind,
-          %1$L::date as starts_on, %2$s
-          from %3$I where grain = any (%4$L) and starts_on between %1$L and %5$L
-          group by grain, date_kind, %6$s', first_of_year, columns, relation, grains,
-        first_of_year + interval '1 year - 1 day', keys)
-    from (values
-      ('quote_figures', '{month}'::text[]), ('customer_figures', '{month}'),
-      ('product_figures', '{month,month_total}')
-    ) t (relation, grains) cross join lateral (
-      select string_agg(case when is_key then quote_ident(name) else format('sum(%I)', name) end,
-          ', ' order by attnum) as columns,
-        string_agg(quote_ident(name), ', ') filter (where is_key) as keys
-      from (
-        select attnum, attname as name,
-          attname in ('country', 'currency', 'customer_id', 'sku') as is_key
-        from pg_attribute where attrelid = relation::regclass and attnum > 3 and not attisdropped
-      ) a
-    ) c
-    where with_year
+    select relation, format('from %s f where %s', relation, span) as stored,
+      format('select * from (%s) f where %s and not (%s)', format(cells, source), span, is_empty)
+        as expected
+    from figure_tables cross join lateral (values
+      (1, format('grain not like ''year%%'' and starts_on between %L and %L', first_day, last_day),
+        format(parts, format('folded_quotes(%L, %L)', first_day, last_day))
+          || format(' where p.starts_on between %L and %L', first_day, last_day)),
+      (2, format('grain like ''year%%'' and starts_on = %L', first_of_year),
+        format('select * from %s where grain = ''month'' and starts_on between %L and %L', relation,
+          first_of_year, first_of_year + interval '1 year - 1 day'))
+    ) spans (place, span, source)
+    where place = 1 or with_year
+    -- Years after the months, which may have been repaired.
+    order by place
   loop
     if action <> 'replace' then
       execute format($compare$
@@ -129,7 +95,7 @@ begin
     if action = 'replace' or action = 'repair' and found_cells <> '{}' then
       execute 'delete ' || part.stored;
       -- The same as was compared: what is committed meanwhile is not folded.
-      execute format('insert into %I %s', part.relation, part.expected);
+      execute format('insert into %s %s', part.relation, part.expected);
     end if;
     differences := differences || found_cells;
   end loop;
