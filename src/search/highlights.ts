@@ -2,7 +2,7 @@
 import { type HighlightedName, highlightedNames } from '../products/fields.ts'
 import type { EngineHit } from '../search-engine/client.ts'
 import { normalizeText } from '../text/normalize.ts'
-import { canBePartOfCode, toCodeKey } from '../text/sku-keys.ts'
+import { canBePartOfCode } from '../text/sku-keys.ts'
 import { type ProductOrder, readParts } from './order.ts'
 import type { Hit } from './schema.ts'
 
@@ -46,17 +46,13 @@ function findMatches(value: string, order: ProductOrder): Range[] {
 
 /** Finds the first code of the query that is in a SKU. The range includes separators inside it. */
 function findCode(sku: string, order: ProductOrder): Range[] {
-  const key = toCodeKey(sku)
-  const positions = [...sku].flatMap((character, index, characters) =>
-    toCodeKey(character) === '' ? [] : [characters.slice(0, index).join('').length],
-  )
-  // The conversion to lower case has changed the number of characters, so the positions do not fit
-  // the key.
-  if (positions.length !== key.length) return []
+  const { text, positionOf } = normalizeText(sku)
   for (const code of order.codeKeys.filter(canBePartOfCode)) {
-    const start = key.indexOf(code)
-    const [first, last] = [positions[start], positions[start + code.length - 1]]
-    if (start >= 0 && first !== undefined && last !== undefined) return [[first, last - first + 1]]
+    // A code has letters and digits only.
+    const [match] = text.matchAll(new RegExp([...code].join('[^\\p{L}\\d]*'), 'gu'))
+    if (!match) continue
+    const start = positionOf(match.index)
+    return [[start, positionOf(match.index + match[0].length) - start]]
   }
   return []
 }

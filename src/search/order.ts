@@ -41,7 +41,6 @@ const quality = {
   looseCode: 0.95,
   partOfSku: 0.85,
   correctedWord: 0.85,
-  otherUnit: 0.6,
 }
 /** Too many words begin with a shorter word. It is a prefix only if it is the last word. */
 const minLettersForPrefix = 3
@@ -342,18 +341,18 @@ class ComparedToken {
   }
 
   #findCode({ codes, all }: FieldWords): TokenMatch {
-    const { keys, looseKeys, otherKeys } = this.#token
-    const find = (candidates: string[], own: number, isCorrected: boolean) => {
+    const { keys, looseKeys } = this.#token
+    const find = (candidates: string[], own: number) => {
       const found = candidates.find((key) => codes.has(key))
       return found === undefined
         ? undefined
-        : { quality: own, isCorrected, found, position: codes.get(found)?.position ?? -1 }
+        : { quality: own, isCorrected: false, found, position: codes.get(found)?.position ?? -1 }
     }
     const isWhole = (key: string) => codes.get(key)?.isPart === false
     const exact =
-      find(keys.filter(isWhole), quality.same, false) ??
-      find(keys, quality.codeOfPart, false) ??
-      find(looseKeys, quality.looseCode, false)
+      find(keys.filter(isWhole), quality.same) ??
+      find(keys, quality.codeOfPart) ??
+      find(looseKeys, quality.looseCode)
     if (exact) return exact
     for (const form of this.#forms)
       if (all.has(form)) return { ...noMatch, quality: 1, found: form }
@@ -361,7 +360,7 @@ class ComparedToken {
       for (const code of codes.keys())
         if (keys.some((key) => code.startsWith(key)))
           return { quality: quality.prefix, isCorrected: false, found: code, position: -1 }
-    return find(otherKeys, quality.otherUnit, true) ?? noMatch
+    return noMatch
   }
 }
 

@@ -115,9 +115,6 @@ function listParts({ query }: ParsedRequest, words: QueryToken[]): Part[] {
   if (codes.length > 0) {
     add(q, [], hitsOfWholeQuery, false)
     add('', strict, hitsOfWholeQuery)
-    const wide = codes.map(toWideCondition)
-    if (wide.some((condition, index) => condition !== strict[index]))
-      add(q, wide, hitsOfWholeQuery, false)
     if (codes.length > 1)
       for (const index of codes.keys()) {
         add(q, [strict[index] ?? ''], hitsPerPart, false)
@@ -149,11 +146,4 @@ function listParts({ query }: ParsedRequest, words: QueryToken[]): Part[] {
   if (alike !== undefined && canBePartOfCode(alike))
     add('', [`lookAlike = ${quoteFilterValue(toLookAlike(alike))}`])
   return parts
-}
-
-/** Also accepts the number with another unit. */
-function toWideCondition(token: QueryToken): string {
-  const { otherKeys } = token
-  const conditions = otherKeys.map((key) => `codes = ${quoteFilterValue(key)}`)
-  return `(${[toCodeCondition(token, true), ...conditions].join(' OR ')})`
 }

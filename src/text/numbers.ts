@@ -96,8 +96,6 @@ export type Amount = {
   partKeys: string[]
   /** Further keys that a query may accept, because they are nearly the same. */
   looseKeys: string[]
-  /** The numbers alone, if a unit was typed. */
-  otherKeys: string[]
 }
 
 /** A number: its forms, of which "2.700" has two, and its unit. */
@@ -247,7 +245,6 @@ function toNumberKeys({
       bareKeys: values.map((value) => `${value}?`),
       partKeys: parts,
       looseKeys: [],
-      otherKeys: [],
     }
   const withUnit = values.map((value) => `${value}${unit}`)
   const looseUnits = unit === 'mm2' ? values.map((value) => `${value}mm`) : []
@@ -257,7 +254,6 @@ function toNumberKeys({
     bareKeys: values,
     partKeys: [...looseUnits, ...parts],
     looseKeys: values.map((value) => `${value}?`),
-    otherKeys: values,
   }
 }
 
@@ -291,6 +287,5 @@ function toSizeKeys(
     bareKeys: [],
     partKeys: isTurnable ? [...partKeys, turned] : partKeys,
     looseKeys: isTurnable ? [turned] : [],
-    otherKeys: [],
   }
 }

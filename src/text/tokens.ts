@@ -28,8 +28,6 @@ export type Token = {
   keys: string[]
   /** Keys of nearly the same: the number without a unit, or the dimensions turned around. */
   looseKeys: string[]
-  /** Keys of something else that a product may have instead: the number with another unit. */
-  otherKeys: string[]
   /** The position in the original text, in UTF-16 code units. */
   start: number
   end: number
@@ -87,12 +85,12 @@ export function tokenize(text: string): Token[] {
   for (const { index, 0: sign } of clean.matchAll(letterWithSigns))
     add(index, index + sign.length, toToken('code', sign))
   for (const amount of readAmounts(clean)) {
-    const { start, end, isSize, keys, looseKeys, otherKeys } = amount
+    const { start, end, isSize, keys, looseKeys } = amount
     const glued = gluedKey(clean.slice(start, end))
     const isCode = amount.mayBeCode && /\p{L}/u.test(glued)
     const allKeys = [...new Set(isCode ? [...keys, glued] : keys)]
     const kind = isSize ? 'size' : 'number'
-    add(start, end, { kind, text: keys[0] ?? '', keys: allKeys, looseKeys, otherKeys })
+    add(start, end, { kind, text: keys[0] ?? '', keys: allKeys, looseKeys })
   }
   for (const { index, 0: run } of clean.matchAll(runWithoutBlanks))
     for (const { text: pair, start, end } of listPairs(run, index))
@@ -116,7 +114,6 @@ const toToken = (kind: 'word' | 'code', text: string) => ({
   text,
   keys: kind === 'word' ? [] : [text],
   looseKeys: [],
-  otherKeys: [],
 })
 
 /** Lists the words and keys of a text of a product. */
