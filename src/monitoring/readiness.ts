@@ -84,9 +84,6 @@ export function buildReadinessReport(
   return {
     status,
     degraded,
-    missing: postgresql
-      ? []
-      : ['quote links', 'statistics that are not cached', 'keys that are not cached'],
     checks: {
       database: upOrDown(postgresql),
       redis: redis === undefined ? 'not configured' : upOrDown(redis),
@@ -94,7 +91,6 @@ export function buildReadinessReport(
     },
     indexedAt: first?.indexedAt?.toISOString() ?? null,
     indexLagSeconds: first?.lagSeconds ?? null,
-    pendingChanges: first?.pendingCount ?? null,
   }
 }
 

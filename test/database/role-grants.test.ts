@@ -1,16 +1,12 @@
-// Least privilege: the database role and the engine key of each program allow what it needs only.
-// Numbers such as S37 are those of the attacks in docs/security.md.
+// Least privilege: the database role of each program allows what it needs only.
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { grantRoles } from '../../src/database/role-grants.ts'
-import { openIndexingClient } from '../../src/indexing/engine.ts'
-import { deriveIndexerKey, ensurePermanentKeys } from '../../src/indexing/keys.ts'
 import { logins } from '../support/database/database-roles.ts'
 import { emptyDatabase, servers, testDatabase } from '../support/database/test-database.ts'
 import { startProgram } from '../support/run-program.ts'
-import { testService } from '../support/service/test-service.ts'
 
 function open(t: Test, url: string): Database {
   const db = openDatabase(url, { connections: 2 })
@@ -342,26 +338,5 @@ t.test(
       await runMigrate({ API_DATABASE_URL: urlOf(given) }, 1),
       /has createdb, which tqs_test_managed may not revoke/,
     )
-  },
-)
-
-t.test(
-  'the engine key of the indexer writes indexes, and cannot get more rights (S37)',
-  async (t) => {
-    const { config, target, engine: master } = await testService(t)
-    const { meiliMasterKey } = await servers()
-    await ensurePermanentKeys(master)
-    const engine = openIndexingClient(config.MEILI_URL, deriveIndexerKey(meiliMasterKey))
-    t.ok(await engine.index(target.indexName).getStats())
-    for (const attempt of [
-      () => engine.getKeys(),
-      () => engine.createKey({ actions: ['*'], indexes: ['*'], expiresAt: null }),
-      () => engine.updateKey('x', { name: 'x' }),
-      () => engine.deleteKey('x'),
-      () => engine.createDump(),
-      () => engine.createSnapshot(),
-      () => engine.tasks.deleteTasks({ uids: [1] }),
-    ])
-      await t.rejects(async () => attempt(), { cause: { code: 'invalid_api_key' } })
   },
 )

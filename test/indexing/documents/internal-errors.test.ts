@@ -38,24 +38,41 @@ async function readParkedIds({ db }: Fixture): Promise<string[]> {
   return rows.map(({ product_id }) => product_id)
 }
 
-t.test('a single product at which the engine fails is parked', async (t) => {
-  const fixture = await createFixture(t)
-  await addProducts(fixture, ['Bomba fatal'])
-  const lines: string[] = []
-  await applyNextBatch(fixture.target, { log: (line) => lines.push(line) })
-  t.same(await readParkedIds(fixture), ['1'])
-  t.match(lines, [/^Parked 1 document that the search engine rejected\. The first is product 1\./])
-  t.equal(fixture.engine.documents.size, 0, 'nothing else stays in the index')
-})
+/** Names of products, and the ids of those that are parked. All others are in the index. */
+const cases: [title: string, names: string[], parkedIds: string[], changed?: object][] = [
+  ['a single product', ['Bomba fatal'], ['1']],
+  [
+    'the first product that is not at fault',
+    [...Array.from({ length: 5 }, () => 'Bomba fatal'), 'Bomba'],
+    ['1', '2', '3', '4', '5'],
+  ],
+  [
+    'two uploads that the engine runs together',
+    // Each upload has 10,000 products at most.
+    Array.from({ length: 10_300 }, (_, n) => (n === 7 || n === 10_200 ? 'Bomba fatal' : 'Bomba')),
+    ['8', '10201'],
+    { pauseMs: 25 },
+  ],
+  ['an engine that fails only for a moment', ['Bomba'], [], { isFatal: failOnce() }],
+]
 
-t.test('an empty index gets the first product that is not at fault', async (t) => {
-  const fixture = await createFixture(t)
-  const names = [...Array.from({ length: 5 }, () => 'Bomba fatal'), 'Bomba']
-  await addProducts(fixture, names)
-  await applyNextBatch(fixture.target)
-  t.same(await readParkedIds(fixture), ['1', '2', '3', '4', '5'])
-  t.same([...fixture.engine.documents.keys()], ['6'])
-})
+function failOnce() {
+  let failures = 0
+  return () => ++failures === 1
+}
+
+for (const [title, names, parkedIds, changed] of cases)
+  t.test(`only products at which the engine fails are parked: ${title}`, async (t) => {
+    const fixture = await createFixture(t)
+    Object.assign(fixture.engine.behaviour, changed)
+    await addProducts(fixture, names)
+    const lines: string[] = []
+    await applyNextBatch(fixture.target, { log: (line) => lines.push(line) })
+    t.same(await readParkedIds(fixture), parkedIds)
+    t.equal(fixture.engine.documents.size, names.length - parkedIds.length)
+    const parked = `Parked ${parkedIds.length} document`
+    t.equal(lines.filter((line) => line.startsWith(parked)).length, Number(parkedIds.length > 0))
+  })
 
 t.test('a document that cannot be deleted blocks no other change', async (t) => {
   const fixture = await createFixture(t)
@@ -84,31 +101,6 @@ t.test('no product is parked while the engine fails at every document', async (t
   await applyNextBatch(target)
   t.same(await readParkedIds(fixture), ['2'], 'tried again when the engine works')
   t.equal(engine.documents.size, 29)
-})
-
-t.test('a product is indexed if the engine failed only for a moment', async (t) => {
-  const fixture = await createFixture(t)
-  const { engine, target } = fixture
-  await addProducts(fixture, ['Bomba'])
-  let failures = 0
-  engine.behaviour.isFatal = () => ++failures === 1
-  await applyNextBatch(target)
-  t.same(await readParkedIds(fixture), [])
-  t.same([...engine.documents.keys()], ['1'])
-})
-
-t.test('two uploads that the engine runs together do not spoil each other', async (t) => {
-  const fixture = await createFixture(t)
-  const { engine, target } = fixture
-  // Each upload has 10,000 products at most.
-  const names = Array.from({ length: 10_300 }, () => 'Bomba')
-  names[7] = 'Bomba fatal'
-  names[10_200] = 'Bomba fatal'
-  await addProducts(fixture, names)
-  engine.behaviour.pauseMs = 25
-  await applyNextBatch(target)
-  t.same(await readParkedIds(fixture), ['8', '10201'])
-  t.equal(engine.documents.size, 10_298)
 })
 
 t.test('a deletion that the engine runs together with a rejected upload is repeated', async (t) => {

@@ -1,4 +1,5 @@
 // The API keys of the search engine: each has only the rights that its purpose needs.
+// Numbers such as S37 are those of the attacks in docs/security.md.
 import { randomBytes } from 'node:crypto'
 import type { Key, KeyCreation, Meilisearch } from 'meilisearch'
 import t from 'tap'
@@ -11,7 +12,7 @@ import {
 import { servers } from '../../support/database/test-database.ts'
 import { startOwnEngine } from '../../support/servers/own-engine.ts'
 
-t.test('keys have only the rights for their purpose', async (t) => {
+t.test('keys have only the rights for their purpose (S37)', async (t) => {
   const { meiliUrls, meiliMasterKey } = await servers()
   const [url = ''] = meiliUrls
   const engine = openIndexingClient(url, meiliMasterKey)
@@ -27,7 +28,11 @@ t.test('keys have only the rights for their purpose', async (t) => {
     ['read keys', (client) => client.getKeys(), 403, 403],
     ['create a key', (client) => client.createKey(everything), 403, 403],
     ['delete a key', (client) => client.deleteKey('x'), 403, 403],
+    ['change a key', (client) => client.updateKey('x', { name: 'x' }), 403, 403],
     ['export data', (client) => client.createDump(), 403, 403],
+    ['copy data', (client) => client.createSnapshot(), 403, 403],
+    ['delete tasks', (client) => client.tasks.deleteTasks({ uids: [1] }), 403, 403],
+    ['count documents', (client) => client.index(name).getStats(), 403, 200],
   ]
   const readStatus = (request: Promise<unknown>) =>
     request.then(

@@ -14,8 +14,6 @@ type Behaviour = {
   isFatal: (text: string) => boolean
   /** How long the engine works for other indexes before each batch of writes. */
   pauseMs: number
-  /** How long the engine works on these documents. */
-  chooseDurationMs: (documents: string[]) => number
 }
 
 export class FakeEngine {
@@ -26,7 +24,6 @@ export class FakeEngine {
   readonly behaviour: Behaviour = {
     isFatal: () => false,
     pauseMs: 0,
-    chooseDurationMs: () => 0,
   }
   readonly #tasks: FakeTask[] = []
   #isRunning = false
@@ -82,11 +79,11 @@ export class FakeEngine {
   async #runTogether(batch: FakeTask[]): Promise<void> {
     for (const task of batch) task.status = 'processing'
     const added = batch.flatMap(({ write }) => ('added' in write ? write.added : []))
-    const { isFatal, chooseDurationMs } = this.behaviour
+    const { isFatal } = this.behaviour
     const settings = batch.flatMap(({ write }) => ('setting' in write ? [write.setting] : []))
     const deletedIds = batch.flatMap(({ write }) => ('deletedIds' in write ? write.deletedIds : []))
     const isFailure = [...added, ...settings, ...deletedIds].some(isFatal)
-    await sleep(chooseDurationMs(added))
+    await sleep(0)
     for (const task of batch) {
       task.status = isFailure ? 'failed' : 'succeeded'
       if (isFailure) task.error = internalError
