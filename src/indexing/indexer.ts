@@ -4,14 +4,13 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../monitoring/describe-error.ts'
-import type { IndexerState } from '../monitoring/indexer-state.ts'
+import type { IndexerState, RegularJob } from '../monitoring/indexer-state.ts'
 import { RepetitionFilter } from '../monitoring/log/failure-log.ts'
 import type { LogLine } from '../monitoring/log/program-log.ts'
 import { countNoun } from '../text/count-noun.ts'
 import { toSentence } from '../text/to-sentence.ts'
 import { applyBatch, type BatchResult } from './apply.ts'
 import { ErrorLog, findErrorKind, reminderInterval } from './errors.ts'
-import { BackgroundJob } from './jobs.ts'
 import {
   acquireLease,
   executeUnderLease,
@@ -86,7 +85,7 @@ export async function runIndexer(
     await indexer.repeatRuns()
   } finally {
     // Afterwards the caller may close the database.
-    await indexer.waitForJobs()
+    await indexer.waitForBackground()
   }
 }
 
@@ -104,36 +103,53 @@ class Indexer {
   #isBuildLogged = false
   /** For each reason, how long the next rebuild must wait, and until when. */
   readonly #rebuildPauses = new Map<ReasonName, { pauseMs: number; untilMs: number }>()
-  /** These two may outlast a run. */
-  readonly #popularityJob: BackgroundJob
-  readonly #removalJob: BackgroundJob
+  /** What runs beside the indexer, and may outlast a run. */
+  readonly #background = new Map<RegularJob, Promise<void>>()
 
   constructor(options: IndexerOptions, signal: AbortSignal, endWhen?: () => Promise<boolean>) {
-    const { db, log, state } = options
     this.#options = options
     this.#signal = signal
     this.#endWhen = endWhen
-    this.#errors = new ErrorLog(log)
-    const describe = (what: string, consequence: string) => ({
-      failure: (cause: string) => `${what} failed: ${toSentence(cause)} ${consequence}`,
-      recovery: `${what} works again.`,
-    })
-    this.#popularityJob = new BackgroundJob('popularity', () => refreshPopularity(db), {
-      state,
-      log,
-      texts: describe('Counting popularity', 'Popularity stays as it was.'),
-    })
-    const remove = () => removeOldIndexes({ ...options, signal })
-    this.#removalJob = new BackgroundJob('old_indexes', remove, {
-      state,
-      log,
-      texts: describe('Removing old indexes', 'The indexes of older releases stay.'),
-    })
+    this.#errors = new ErrorLog(options.log)
   }
 
-  async waitForJobs(): Promise<void> {
-    await this.#popularityJob.waitUntilIdle()
-    await this.#removalJob.waitUntilIdle()
+  async waitForBackground(): Promise<void> {
+    await Promise.all(this.#background.values())
+  }
+
+  /**
+   * Starts a job beside the indexer, unless it is running. Resolves when it has ended. Its errors
+   * are logged and recorded, and change nothing else: the log says with `consequence`.
+   */
+  #runInBackground(
+    job: RegularJob,
+    work: () => Promise<unknown>,
+    consequence: string,
+  ): Promise<void> {
+    const running = this.#background.get(job)
+    if (running) return running
+    const { state } = this.#options
+    const started = work()
+      .then(
+        () => void state.jobs.set(job, true),
+        (error: unknown) => {
+          state.jobs.set(job, false)
+          this.#logOnce(`${toSentence(describeError(error))} ${consequence}`, 'warn')
+        },
+      )
+      .finally(() => this.#background.delete(job))
+    this.#background.set(job, started)
+    return started
+  }
+
+  #countPopularity(): Promise<void> {
+    const count = () => refreshPopularity(this.#options.db)
+    return this.#runInBackground('popularity', count, 'Popularity stays as it was.')
+  }
+
+  #removeOldIndexes(): Promise<void> {
+    const remove = () => removeOldIndexes({ ...this.#options, signal: this.#signal })
+    return this.#runInBackground('old_indexes', remove, 'The indexes of older releases stay.')
   }
 
   /** Acquires the lease and runs, and starts over after each error. */
@@ -238,8 +254,8 @@ class Indexer {
       repeat(synonymTableCheckMs, () => this.#applyChangedSynonyms(target)),
       repeat(countCheckMs, () => this.#checkCount(target, throwIfStopped)),
       repeat(synonymEngineCheckMs, () => this.#repairSynonyms(target)),
-      repeat(popularityIntervalMs, () => void this.#popularityJob.start()),
-      repeat(oldIndexCheckInterval.ms, () => void this.#removalJob.start()),
+      repeat(popularityIntervalMs, () => void this.#countPopularity()),
+      repeat(oldIndexCheckInterval.ms, () => void this.#removeOldIndexes()),
     ]
     const findDueTask = () => {
       const task = tasks.reduce((first, each) => (each.dueAtMs < first.dueAtMs ? each : first))
@@ -364,7 +380,7 @@ class Indexer {
     try {
       // Before the first index, popularity was perhaps never counted. If it were counted later,
       // every quoted product would be sent again.
-      if (name === 'index_missing') await this.#popularityJob.start()
+      if (name === 'index_missing') await this.#countPopularity()
       const productCount = await rebuild(target, {
         throwIfStopped,
         onProgress: (count) => {
