@@ -39,11 +39,11 @@ export function readSettings<Schema extends TObject>(
   for (const name of invalidNames) {
     const { description = '' } = schema.properties[name] ?? {}
     const problem = `${name} is ${name in values ? 'not valid' : 'missing'}: ${description}`
-    problems.push(settingChecks[name]?.explain?.(values[name]) ?? problem)
+    problems.push(explainForbiddenScope(name, values[name]) ?? problem)
   }
-  for (const [name, { findProblem }] of Object.entries(settingChecks)) {
-    const problem = invalidNames.has(name) ? null : findProblem?.(values[name], name)
-    if (problem) problems.push(problem)
+  for (const [name, value] of Object.entries(values)) {
+    const problem = invalidNames.has(name) ? null : findProblem(name, value)
+    if (problem !== null) problems.push(`${name} is not valid: ${problem}`)
   }
   if (problems.length > 0) {
     const lines = problems.map((problem) => `  ${problem}\n`)
@@ -76,47 +76,28 @@ function splitList(text: string): string[] {
     .filter((entry) => entry !== '')
 }
 
-/** What the schema of the settings cannot express. */
-type SettingCheck = {
-  /** Returns the problem of a value that matches the schema, or null. The value may be missing. */
-  findProblem?(value: unknown, name: string): string | null
-  /** Explains a value that the schema rejects. Null if the description of the setting does. */
-  explain?(value: unknown): string | null
-}
-
-const settingChecks: Record<string, SettingCheck> = {
-  DATABASE_URL: { findProblem: findUrlProblem },
-  API_DATABASE_URL: { findProblem: findUrlProblem },
-  INDEXER_DATABASE_URL: { findProblem: findUrlProblem },
-  IMPORTER_DATABASE_URL: { findProblem: findUrlProblem },
-  TRUST_PROXY: { findProblem: findProxyProblem },
-  ANONYMOUS_SCOPES: { explain: explainForbiddenScope },
-}
-
-function findUrlProblem(url: unknown, name: string): string | null {
-  if (typeof url !== 'string') return null
-  try {
-    parsePostgresUrl(url)
-    return null
-  } catch (error) {
-    return `${name} is not valid: ${(error as Error).message}`
+/** Returns what is wrong with a value by rules that its schema cannot express, or null. */
+function findProblem(name: string, value: unknown): string | null {
+  if (name.endsWith('DATABASE_URL')) {
+    try {
+      parsePostgresUrl(String(value))
+    } catch (error) {
+      return (error as Error).message
+    }
   }
-}
-
-/** The error of Fastify would name only the invalid address. */
-function findProxyProblem(entries: unknown): string | null {
-  if (!Array.isArray(entries)) return null
-  const wrong = entries.findIndex((entry) => !isProxyRange(entry))
+  // The error of Fastify would name only the invalid address.
+  const wrong =
+    name === 'TRUST_PROXY' ? [value].flat().findIndex((each) => !isProxyRange(String(each))) : -1
   if (wrong === -1) return null
   return (
-    `TRUST_PROXY is not valid: entry ${wrong + 1} must be an address such as 10.0.0.7, ` +
+    `entry ${wrong + 1} must be an address such as 10.0.0.7, ` +
     'a network such as 10.0.0.0/28, or loopback, linklocal or uniquelocal'
   )
 }
 
 /** Explains why callers without a key cannot have this scope. Returns null if it is not listed. */
-function explainForbiddenScope(scopes: unknown): string | null {
-  if (!Array.isArray(scopes) || !scopes.includes('stats:detail')) return null
+function explainForbiddenScope(name: string, scopes: unknown): string | null {
+  if (name !== 'ANONYMOUS_SCOPES' || ![scopes].flat().includes('stats:detail')) return null
   return (
     'ANONYMOUS_SCOPES may not contain stats:detail: names of customers are personal data. ' +
     'Create a key for each caller that may read them: ' +
