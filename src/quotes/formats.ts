@@ -14,6 +14,10 @@ export function getLanguage(locale: Locale): Language {
   return locale.slice(0, 2) as Language
 }
 
+export function getTexts(locale: Locale): QuoteTexts {
+  return textsByLanguage[getLanguage(locale)].quotes
+}
+
 /** Returns the locale that `Intl` formats numbers in. */
 function getNumberLocale(locale: Locale): string {
   return isLanguage(locale) ? textsByLanguage[locale].locale : locale
@@ -46,36 +50,29 @@ export function chooseLocale(
   return locale === 'es' && country && americanSpanish.has(country) ? `es-${country}` : locale
 }
 
-type Separators = { group: string; decimal: string; percent: string }
-const separatorsByLocale = new Map<Locale, Separators>()
+// A cache: creating a format takes 30 µs.
+const numberFormats = new Map<string, Intl.NumberFormat>()
 
-function getSeparators(locale: Locale): Separators {
-  const known = separatorsByLocale.get(locale)
-  if (known) return known
-  const numberLocale = getNumberLocale(locale)
-  const parts = new Intl.NumberFormat(numberLocale).formatToParts(1234567.8)
-  const find = (type: string) => parts.find((part) => part.type === type)?.value ?? ''
-  const percent = new Intl.NumberFormat(numberLocale, { style: 'percent' }).format(0)
-  const separators = {
-    group: find('group'),
-    decimal: find('decimal'),
-    // The text after the number: "%", or a space and "%".
-    percent: percent.split('0')[1] ?? '%',
+/** Formats decimal text with exactly its decimals. `Intl` does not round texts. */
+function formatExactly(decimal: string, locale: Locale, style: Intl.NumberFormatOptions): string {
+  const digits = decimal.split('.')[1]?.length ?? 0
+  const key = `${locale} ${digits} ${style.currency ?? style.style}`
+  let format = numberFormats.get(key)
+  if (!format) {
+    format = new Intl.NumberFormat(getNumberLocale(locale), {
+      ...style,
+      minimumFractionDigits: digits,
+      maximumFractionDigits: digits,
+      useGrouping: 'always',
+    })
+    numberFormats.set(key, format)
   }
-  separatorsByLocale.set(locale, separators)
-  return separators
+  return format.format(decimal as Intl.StringNumericLiteral)
 }
 
-/**
- * Returns decimal text with the separators of a language: "1234.5" as "1.234,5" in Spanish. It
- * inserts them into the text, because a JavaScript number would round long amounts.
- */
+/** Returns decimal text with the separators of a language: "1234.5" as "1.234,5" in Spanish. */
 export function formatDecimal(decimal: string, locale: Locale): string {
-  const separator = getSeparators(locale)
-  const [whole = '', fraction] = decimal.split('.')
-  // Matches each position before whole groups of three digits, except the beginning.
-  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, separator.group)
-  return fraction === undefined ? grouped : `${grouped}${separator.decimal}${fraction}`
+  return formatExactly(decimal, locale, { style: 'decimal' })
 }
 
 /** Returns whether decimal text is 0, as "0" and "0.00" are. */
@@ -85,39 +82,15 @@ export function isZero(decimal: string): boolean {
 
 /** Returns an amount with all its decimals: "1.234,50 €" in Spanish, "€1,234.50" in English. */
 export function formatMoney({ amount, currency }: Money, locale: Locale): string {
-  const { before, after } = getCurrencySign(currency, locale)
-  const isNegative = amount.startsWith('-')
-  const digits = formatDecimal(isNegative ? amount.slice(1) : amount, locale)
-  return `${isNegative ? '-' : ''}${before}${digits}${after}`
+  if (!/^[A-Z]{3}$/.test(currency)) return `${formatDecimal(amount, locale)}\u00a0${currency}`
+  // The sign comes first, also where a locale puts it between the currency and the number.
+  const [, sign = '', digits = ''] = /^(-?)(.*)$/.exec(amount) ?? []
+  return sign + formatExactly(digits, locale, { style: 'currency', currency })
 }
 
 /** Returns "5.2" as "5,2 %" in Spanish and "5.2%" in English. */
 export function formatPercent(decimal: string, locale: Locale): string {
-  return formatDecimal(decimal, locale) + getSeparators(locale).percent
-}
-
-type CurrencySign = { before: string; after: string }
-const currencySigns = new Map<string, CurrencySign>()
-
-function getCurrencySign(currency: string, locale: Locale): CurrencySign {
-  const key = locale + currency
-  let sign = currencySigns.get(key)
-  if (!sign) {
-    if (!/^[A-Z]{3}$/.test(currency)) return { before: '', after: `\u00a0${currency}` }
-    sign = createCurrencySign(currency, locale)
-    currencySigns.set(key, sign)
-  }
-  return sign
-}
-
-function createCurrencySign(currency: string, locale: Locale): CurrencySign {
-  const format = new Intl.NumberFormat(getNumberLocale(locale), {
-    style: 'currency',
-    currency,
-    maximumFractionDigits: 0,
-  })
-  const [before = '', after = ''] = format.format(1).split('1')
-  return { before, after }
+  return formatExactly(decimal, locale, { style: 'unit', unit: 'percent' })
 }
 
 // A local date has no time zone. Reading and formatting it in UTC keeps the day.

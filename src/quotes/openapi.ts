@@ -24,7 +24,7 @@ secret. The response is a page by default. Request JSON or a PDF with \`Accept\`
 
 const toEuros = (amount: string) => ({ amount, currency: 'EUR' })
 
-const exampleQuote: LinkedQuote = {
+export const exampleQuote: LinkedQuote = {
   status: 'sent',
   link: { expiresAt: '2026-12-20T23:00:00.000Z' },
   contentHash: 'a3f1c02b9d4e5f60718293a4b5c6d7e8f90123456789abcdef0123456789abcd',

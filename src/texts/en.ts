@@ -42,7 +42,7 @@ export const quotes = {
     },
   },
   validity: (date: string) => `It was valid until ${date}.`,
-  /** If the country of the party is unknown. Others: tax-number-label.ts. */
+  /** If the country of the party is unknown. Others: quote-view-model.ts. */
   taxId: 'Tax ID',
   vatNumber: 'VAT number',
   taxNumber: 'Tax number',
@@ -87,7 +87,7 @@ export const quotes = {
     not_subject: 'Outside the scope of VAT: the place of supply is the country of the customer',
     small_business: 'Exempt from VAT under the scheme for small enterprises',
   },
-  /** The words around the articles of tax-reasons.ts. */
+  /** The words around the articles of record-languages.ts. */
   law: { article: 'Article', spanish: 'Spanish Law 37/1992', european: 'Directive 2006/112/EC' },
   terms: 'Terms',
   incoterms: (edition: string) => `Incoterms® ${edition}`,

@@ -1,5 +1,5 @@
 // What a customer would notice in a quote before its company does.
-import { findUnsupportedCharacters, serializeForPdf } from '../pdf/pdf-text.ts'
+import { findUnprintableInDocument } from '../pdf/pdf-text.ts'
 import type { QuoteDocument } from '../schema.ts'
 
 const maxNamedCharacters = 5
@@ -19,7 +19,7 @@ export function findDocumentWarnings(documentJson: string): string[] {
       `nothing says why line ${listPositions(withoutReason)} has 0 % tax (tax_reason is empty, and ` +
         'the countries do not decide it)',
     )
-  const characters = findUnprintableCharacters(documentJson)
+  const characters = findUnprintableInDocument(documentJson)
   if (characters.length > 0)
     warnings.push(`it has no PDF, because the fonts lack ${describeCharacters(characters)}`)
   return warnings
@@ -28,11 +28,6 @@ export function findDocumentWarnings(documentJson: string): string[] {
 function listPositions(lines: QuoteDocument['lines']): string {
   const shown = lines.slice(0, maxNamedCharacters).map(({ position }) => position)
   return shown.join(', ') + (lines.length > shown.length ? ' …' : '')
-}
-
-function findUnprintableCharacters(documentJson: string): string[] {
-  const { legalTranslations: _, ...document } = JSON.parse(documentJson) as QuoteDocument
-  return findUnsupportedCharacters(serializeForPdf(document))
 }
 
 /** Returns characters with their code points: "✍ (U+270D)". */

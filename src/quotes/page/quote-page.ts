@@ -16,7 +16,7 @@ import { type Language, languages, textsByLanguage } from '../../texts/languages
 import { type ErrorPageName, errorPages } from '../failures.ts'
 import { chooseLocale, type Locale, toPlainText, truncatePlainText } from '../formats.ts'
 import type { OpenLink } from '../links/read-link.ts'
-import { canShowInPdf } from '../pdf/pdf-text.ts'
+import { findUnprintableInDocument } from '../pdf/pdf-text.ts'
 import type { Format } from '../requested-representation.ts'
 import type { LinkedQuote, QuoteDocument } from '../schema.ts'
 import { buildReplyLinks } from '../view-model/contact-links.ts'
@@ -46,7 +46,7 @@ export function renderPageOrJson(
   const document = JSON.parse(documentJson) as QuoteDocument
   // The link is relative, so the cached page works under any host name and base path, and does not
   // contain the token.
-  const hasPdf = offersPdf && canShowInPdf(documentJson)
+  const hasPdf = offersPdf && findUnprintableInDocument(documentJson).length === 0
   const pdfLink = hasPdf ? `?format=pdf${language ? `&lang=${language}` : ''}` : null
   const linkedQuote = { status, link: { expiresAt }, contentHash, document }
   return Buffer.from(

@@ -39,16 +39,16 @@ const uncommonCharacters =
   /[^ -~\u00a0-\u02ff\u0391-\u03a1\u03a3-\u0482\u2010-\u2027\u20a0-\u20bf]|\\u/
 
 /**
- * Returns whether a PDF can show the texts of a document. Only then does the page of the quote
- * offer a PDF. The legal texts in other languages are not checked.
+ * Returns the characters of a document that no PDF can show. If there are any, the page of the
+ * quote offers no PDF. The legal texts in other languages are not checked.
  *
  * Most documents contain only common characters, which one expression finds. Preparing and checking
  * each character took two thirds of the time of a page.
  */
-export function canShowInPdf(documentJson: string): boolean {
-  if (!uncommonCharacters.test(documentJson)) return true
+export function findUnprintableInDocument(documentJson: string): string[] {
+  if (!uncommonCharacters.test(documentJson)) return []
   const { legalTranslations: _, ...document } = JSON.parse(documentJson) as QuoteDocument
-  return findUnsupportedCharacters(serializeForPdf(document)).length === 0
+  return findUnsupportedCharacters(serializeForPdf(document))
 }
 
 // These choose between a colourful and a plain form of a symbol. The fonts have only one form.

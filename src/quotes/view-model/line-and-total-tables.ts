@@ -1,5 +1,4 @@
 // The table of quote lines, and the rows of the totals.
-import { textsByLanguage } from '../../texts/languages.ts'
 import {
   formatCountry,
   formatDecimal,
@@ -7,37 +6,24 @@ import {
   formatPercent,
   formatUnit,
   getLanguage,
+  getTexts,
   isZero,
   type Locale,
 } from '../formats.ts'
 import type { QuoteDocument } from '../schema.ts'
 
 type Line = QuoteDocument['lines'][number]
-type LabelledText = { label: string; text: string }
-
-/** A formatted line. Missing values are empty texts. */
-export type LineRow = {
-  position: string
-  description: string
-  details: LabelledText[]
-  quantity: string
-  unitPrice: string
-  discount: string
-  tax: string
-  surcharge: string
-  net: string
-  /** The sum of the nets up to this line. Tables of several pages carry it from page to page. */
-  runningTotal: string
-}
-
 const columnKeys = ['quantity', 'unitPrice', 'discount', 'tax', 'surcharge', 'net'] as const
 type ColumnKey = (typeof columnKeys)[number]
 const optionalColumns = new Set<ColumnKey>(['discount', 'tax', 'surcharge'])
 
-/** A column of numbers. `width` is the length of its longest text in characters. */
-export type LineColumn = { key: ColumnKey; label: string; width: number }
+type LineRow = ReturnType<typeof buildLineRow>
 
-export function buildLineRows(lines: Line[], locale: Locale): LineRow[] {
+/**
+ * Returns the formatted lines. Each has the sum of the nets up to it, because tables of several
+ * pages carry it from page to page.
+ */
+export function buildLineRows(lines: Line[], locale: Locale) {
   const runningTotals = sumUpToEachLine(lines)
   return lines.map((line, index) => ({
     ...buildLineRow(line, locale),
@@ -62,7 +48,8 @@ function sumUpToEachLine(lines: Line[]): string[] {
   })
 }
 
-function buildLineRow(line: Line, locale: Locale): Omit<LineRow, 'runningTotal'> {
+/** Missing values are empty texts. */
+function buildLineRow(line: Line, locale: Locale) {
   const { discountPercent, taxRate, surchargeRate } = line
   return {
     position: String(line.position),
@@ -77,26 +64,29 @@ function buildLineRow(line: Line, locale: Locale): Omit<LineRow, 'runningTotal'>
   }
 }
 
-/** Returns the columns from left to right, without the optional columns that no line uses. */
-export function buildLineColumns(rows: LineRow[], taxLabel: string, locale: Locale): LineColumn[] {
+/**
+ * Returns the columns of numbers from left to right, without the optional ones that no line uses.
+ * `width` is the length of the longest text in characters.
+ */
+export function buildLineColumns(rows: LineRow[], taxLabel: string, locale: Locale) {
   const shownKeys = columnKeys.filter(
     (key) => !optionalColumns.has(key) || rows.some((row) => row[key] !== ''),
   )
   return shownKeys.map((key) => {
-    const label = key === 'tax' ? taxLabel : textsByLanguage[getLanguage(locale)].quotes[key]
+    const label = key === 'tax' ? taxLabel : getTexts(locale)[key]
     let width = label.length
     for (const row of rows) width = Math.max(width, row[key].length)
     return { key, label, width }
   })
 }
 
-export function sumColumnWidths(columns: LineColumn[]): number {
+export function sumColumnWidths(columns: { width: number }[]): number {
   return columns.reduce((sum, { width }) => sum + width, 0)
 }
 
 function buildLineDetails({ sku, hsCode, originCountry }: Line, locale: Locale) {
-  const texts = textsByLanguage[getLanguage(locale)].quotes
-  const details: LabelledText[] = []
+  const texts = getTexts(locale)
+  const details: { label: string; text: string }[] = []
   if (sku !== null) details.push({ label: texts.sku, text: sku })
   if (hsCode !== null) details.push({ label: texts.hsCode, text: hsCode })
   if (originCountry !== null)
@@ -111,56 +101,43 @@ function formatQuantity({ quantity, unit }: Line, locale: Locale): string {
 
 type Totals = QuoteDocument['totals']
 
-export type TotalRow = {
+type TotalRow = {
   label: string
-  /** A note under the label: the amount that a tax applies to, or that the quote states no tax. */
-  note: string | null
+  /** Under the label: the amount that a tax applies to, or that the quote states no tax. */
+  note?: string | null
   amount: string
   kind?: 'discounts' | 'gross'
 }
 
 /** Returns the rows from top to bottom. Discounts have a row only if there are any. */
 export function buildTotalRows(totals: Totals, locale: Locale): TotalRow[] {
-  const texts = textsByLanguage[getLanguage(locale)].quotes
-  const discounts: TotalRow = {
-    label: texts.discounts,
-    note: null,
-    amount: formatMoney(totals.discounts, locale),
-    kind: 'discounts',
+  const texts = getTexts(locale)
+  const { discounts, net, taxes, gross, untaxedBase } = totals
+  const format = (amount: Totals['net']) => formatMoney(amount, locale)
+  const rows: TotalRow[] = []
+  if (!isZero(discounts.amount))
+    rows.push({ label: texts.discounts, amount: format(discounts), kind: 'discounts' })
+  rows.push({ label: texts.netTotal, amount: format(net) })
+  const taxLabel = chooseTaxLabel(totals, locale)
+  for (const { rate, surchargeRate, base, amount, surchargeAmount } of taxes) {
+    const note = texts.onBase(format(base))
+    const label = texts.taxAt(taxLabel, formatPercent(rate, locale))
+    rows.push({ label, note, amount: format(amount) })
+    if (surchargeRate === null || surchargeAmount === null) continue
+    const surchargeLabel = texts.surchargeAt(formatPercent(surchargeRate, locale))
+    rows.push({ label: surchargeLabel, note, amount: format(surchargeAmount) })
   }
-  const net: TotalRow = {
-    label: texts.netTotal,
-    note: null,
-    amount: formatMoney(totals.net, locale),
-  }
-  const gross: TotalRow = {
-    label: texts.total,
-    note: totals.taxes.length === 0 ? texts.noTax : null,
-    amount: formatMoney(totals.gross, locale),
-    kind: 'gross',
-  }
-  const hasDiscounts = !isZero(totals.discounts.amount)
-  const taxRows = totals.taxes.flatMap((tax) =>
-    buildTaxRows(tax, chooseTaxLabel(totals, locale), locale),
-  )
   // So the bases add up to the net. Without any tax, the total says so.
-  const { untaxedBase } = totals
-  const untaxed: TotalRow[] =
-    untaxedBase && totals.taxes.length > 0
-      ? [
-          {
-            label: texts.untaxed,
-            note: texts.onBase(formatMoney(untaxedBase, locale)),
-            amount: '—',
-          },
-        ]
-      : []
-  return [...(hasDiscounts ? [discounts] : []), net, ...taxRows, ...untaxed, gross]
+  if (untaxedBase && taxes.length > 0)
+    rows.push({ label: texts.untaxed, note: texts.onBase(format(untaxedBase)), amount: '—' })
+  const note = taxes.length === 0 ? texts.noTax : null
+  rows.push({ label: texts.total, note, amount: format(gross), kind: 'gross' })
+  return rows
 }
 
 /**
  * The English name of VAT in existing documents. It is compared with theirs, so it must not change
- * with textsByLanguage.en.quotes.tax.
+ * with the English text `tax`.
  */
 const frozenVatLabel = 'VAT'
 
@@ -171,26 +148,5 @@ export function chooseTaxLabel(totals: Totals, locale: Locale): string {
   // Older documents name the tax only in es and en, or not at all. If the tax is VAT, its usual
   // name in this language is used, and otherwise its English name.
   const english = taxLabel?.en ?? frozenVatLabel
-  return english === frozenVatLabel ? textsByLanguage[getLanguage(locale)].quotes.tax : english
-}
-
-function buildTaxRows(
-  { rate, surchargeRate, base, amount, surchargeAmount }: Totals['taxes'][number],
-  taxLabel: string,
-  locale: Locale,
-): TotalRow[] {
-  const texts = textsByLanguage[getLanguage(locale)].quotes
-  const onBase = texts.onBase(formatMoney(base, locale))
-  const taxRow = {
-    label: texts.taxAt(taxLabel, formatPercent(rate, locale)),
-    note: onBase,
-    amount: formatMoney(amount, locale),
-  }
-  if (surchargeRate === null || surchargeAmount === null) return [taxRow]
-  const surchargeRow = {
-    label: texts.surchargeAt(formatPercent(surchargeRate, locale)),
-    note: onBase,
-    amount: formatMoney(surchargeAmount, locale),
-  }
-  return [taxRow, surchargeRow]
+  return english === frozenVatLabel ? getTexts(locale).tax : english
 }

@@ -4,14 +4,14 @@
 import { electronicFormatIBAN, friendlyFormatIBAN, isValidIBAN } from 'ibantools'
 import { getInitials } from '../../company/company-initials.ts'
 import { removeAccents } from '../../text/accent-folding.ts'
-import type { QuoteTexts } from '../../texts/en.ts'
-import { type Language, languages, textsByLanguage } from '../../texts/languages.ts'
+import { languages } from '../../texts/languages.ts'
 import {
   formatCountry,
   formatDate,
   formatInstant,
   formatMoney,
   getLanguage,
+  getTexts,
   type Locale,
 } from '../formats.ts'
 import type { LinkedQuote, QuoteDocument } from '../schema.ts'
@@ -21,85 +21,29 @@ import {
   buildLineRows,
   buildTotalRows,
   chooseTaxLabel,
-  type LineColumn,
-  type LineRow,
-  type TotalRow,
 } from './line-and-total-tables.ts'
-import { buildSepaQrCode, type QrCode } from './sepa-qr-code.ts'
-import { getTaxNumberLabel } from './tax-number-label.ts'
+import { buildSepaQrCode } from './sepa-qr-code.ts'
 
-/** Missing values are null. All other values are formatted in `language`. */
-export type QuoteViewModel = {
-  language: Language
-  /** The language of the document, or null if it is `language`. */
-  documentLanguage: Language | null
-  /** The texts of `language`. The template of the PDF gets those that are not functions. */
-  texts: QuoteTexts
-  number: string
-  version: string
-  /** A sentence saying that this version replaces earlier ones. Null for the first version. */
-  replaces: string | null
-  issuedOn: { date: string; text: string }
-  /** Null for a superseded quote too. Another version replaces it, so this date would mislead. */
-  validUntil: { date: string; text: string } | null
-  banner: { status: LinkedQuote['status']; label: string; explanation: string } | null
-  seller: {
-    legalName: string
-    initials: string
-    taxIdLabel: string
-    taxId: string
-    address: string
-    email: LinkedText
-    phone: LinkedText
-    website: LinkedText | null
-  }
-  /** Null if the document says nothing about the buyer. `country` is null if the address has it. */
-  buyer: {
-    name: string | null
-    taxIdLabel: string
-    taxId: string | null
-    address: string | null
-    country: string | null
-    contactName: string | null
-  } | null
-  columns: LineColumn[]
-  lines: LineRow[]
-  totals: TotalRow[]
-  terms: { label: string; text: string }[]
-  /** Null if the quote shows none. */
-  bank: BankAccount | null
-  /** Null if the quote is not accepted, or no SEPA transfer can pay it. */
-  sepaQrCode: QrCode | null
-  notes: string | null
-  /** `language` is null if it is the language of the page. */
-  legal: { texts: ShownLegalText[]; language: Language | null }
-  contentHash: string
-  /** The sentence that says until when the link works, or null if it does not expire. */
-  linkExpires: string | null
-  gross: string
-}
-
-/** `href` is null if the text is not a valid address or number. */
-type LinkedText = { text: string; href: string | null }
-
-/** `timeZone` is that of the company. The time until which the link works is shown in it. */
-export function buildQuoteViewModel(
-  linkedQuote: LinkedQuote,
-  locale: Locale,
-  timeZone: string,
-): QuoteViewModel {
+/**
+ * Returns what page and PDF show. Missing values are null, and all others are formatted in the
+ * language of the locale. `timeZone` is that of the company: the link works until a time in it.
+ */
+export function buildQuoteViewModel(linkedQuote: LinkedQuote, locale: Locale, timeZone: string) {
   const language = getLanguage(locale)
   const { status, link, contentHash, document } = linkedQuote
-  const texts = textsByLanguage[getLanguage(locale)].quotes
+  const texts = getTexts(locale)
   const lines = buildLineRows(document.lines, locale)
   return {
     language,
+    /** Null if it is `language`. */
     documentLanguage: document.language === language ? null : document.language,
+    /** The template of the PDF gets those that are not functions. */
     texts,
     number: document.number,
     version: String(document.version),
     replaces: document.version > 1 ? texts.replaces : null,
     issuedOn: buildDate(document.issuedOn, locale),
+    // Another version replaces a superseded quote, so this date would mislead.
     validUntil:
       document.validUntil === null || status === 'superseded'
         ? null
@@ -131,7 +75,7 @@ function buildDate(date: string, locale: Locale) {
 function buildSeller({ seller, number }: QuoteDocument, locale: Locale) {
   const { taxId, address, website, country } = seller
   return {
-    ...buildSellerContact(seller, `${textsByLanguage[getLanguage(locale)].quotes.quote} ${number}`),
+    ...buildSellerContact(seller, `${getTexts(locale).quote} ${number}`),
     taxIdLabel: getTaxNumberLabel(country, locale),
     taxId,
     address,
@@ -139,7 +83,8 @@ function buildSeller({ seller, number }: QuoteDocument, locale: Locale) {
   }
 }
 
-function buildBuyer({ buyer }: QuoteDocument, locale: Locale): QuoteViewModel['buyer'] {
+/** Returns null if the document says nothing about the buyer. */
+function buildBuyer({ buyer }: QuoteDocument, locale: Locale) {
   const { name, taxId, address, contactName, country = null } = buyer
   if (Object.values(buyer).every((text) => text === null)) return null
   return {
@@ -147,6 +92,7 @@ function buildBuyer({ buyer }: QuoteDocument, locale: Locale): QuoteViewModel['b
     taxIdLabel: getTaxNumberLabel(country, locale),
     taxId,
     address,
+    /** Null if the address has it. */
     country:
       country === null || endsWithCountry(address ?? '', country)
         ? null
@@ -187,7 +133,7 @@ function buildStatusBanner(
   locale: Locale,
 ) {
   if (status === 'sent') return null
-  const texts = textsByLanguage[getLanguage(locale)].quotes
+  const texts = getTexts(locale)
   const { label, explanation } = texts.status[status]
   if (status !== 'expired' || validUntil === null) return { status, label, explanation }
   const validity = texts.validity(formatDate(validUntil, locale))
@@ -195,7 +141,7 @@ function buildStatusBanner(
 }
 
 function buildTerms({ trade, payment }: QuoteDocument, locale: Locale) {
-  const texts = textsByLanguage[getLanguage(locale)].quotes
+  const texts = getTexts(locale)
   const terms: { label: string; text: string }[] = []
   if (trade.incoterm) {
     const { code, edition, place } = trade.incoterm
@@ -207,17 +153,11 @@ function buildTerms({ trade, payment }: QuoteDocument, locale: Locale) {
   return terms
 }
 
-type BankAccount = {
-  holder: string
-  iban: { text: string; groups: string[]; isValid: boolean }
-  bic: string | null
-}
-
 /** Only these show the account, so nobody pays a rejected, expired or superseded quote. */
 const payableStatuses: LinkedQuote['status'][] = ['sent', 'accepted']
 
 /** Returns null if the seller states no account, or if the quote is neither sent nor accepted. */
-function buildBankAccount({ status, document }: LinkedQuote): BankAccount | null {
+function buildBankAccount({ status, document }: LinkedQuote) {
   const { bank } = document.seller
   if (bank === null || !payableStatuses.includes(status)) return null
   return { holder: bank.holder, iban: formatIban(bank.iban), bic: bank.bic }
@@ -227,25 +167,18 @@ function buildBankAccount({ status, document }: LinkedQuote): BankAccount | null
  * Returns an IBAN in groups of four if its length and check digits (mod 97) are right.
  * Returns any other text unchanged, with `isValid: false`.
  */
-export function formatIban(iban: string): BankAccount['iban'] {
+export function formatIban(iban: string) {
   const electronic = electronicFormatIBAN(iban) ?? ''
   if (!isValidIBAN(electronic)) return { text: iban, groups: [iban], isValid: false }
   const text = friendlyFormatIBAN(electronic) ?? iban
   return { text, groups: text.split(' '), isValid: true }
 }
 
-type ShownLegalText = {
-  /** The lines to which the text applies, or null for the whole quote. */
-  lines: string | null
-  text: string
-  /** Set if the text is not in the language of the other texts. */
-  language: Language | null
-}
-
-function buildLegalTexts(
-  document: QuoteDocument,
-  locale: Locale,
-): { texts: ShownLegalText[]; language: Language | null } {
+/**
+ * `language` is null if it is the language of the page, and `lines` if a text applies to the whole
+ * quote.
+ */
+function buildLegalTexts(document: QuoteDocument, locale: Locale) {
   const language = getLanguage(locale)
   const translation = document.legalTranslations?.[language]
   const isInPageLanguage = document.language === language || translation !== undefined
@@ -270,10 +203,7 @@ function buildLegalTexts(
 }
 
 function describeLines(positions: number[], locale: Locale): string {
-  return textsByLanguage[getLanguage(locale)].quotes.ofLines(
-    describePositions(positions),
-    positions.length,
-  )
+  return getTexts(locale).ofLines(describePositions(positions), positions.length)
 }
 
 /** Returns ascending positions as a list of ranges: "1, 3–5". */
@@ -287,4 +217,35 @@ function describePositions(positions: number[]): string {
   return ranges
     .map(({ first, last }) => (first === last ? String(first) : `${first}–${last}`))
     .join(', ')
+}
+
+/** What a tax number is called in the party's country, if that is the same in each language. */
+const taxNumberNames = Object.entries({
+  CNPJ: 'BR',
+  CUIT: 'AR',
+  EIN: 'US',
+  NIF: 'ES PT',
+  NIT: 'BO CO CU GT SV',
+  'N° TVA': 'FR',
+  'Partita IVA': 'IT',
+  RFC: 'MX',
+  RIF: 'VE',
+  RNC: 'DO',
+  RTN: 'HN',
+  RUC: 'EC NI PA PE PY',
+  RUT: 'CL UY',
+  UID: 'AT CH',
+  'USt-IdNr.': 'DE',
+})
+/** Countries whose tax numbers on quotes are VAT numbers: the EU, and those around it. */
+const withVatNumbers =
+  'BE BG CY CZ DK EE FI GB GR HR HU IE LT LU LV MT NL NO PL RO SE SI SK XI'.split(' ')
+
+/** `country` is null if nobody knows it. Then the label is the usual one of the language. */
+export function getTaxNumberLabel(country: string | null | undefined, locale: Locale): string {
+  const texts = getTexts(locale)
+  if (country == null) return texts.taxId
+  const [name] =
+    taxNumberNames.find(([, countries]) => countries.split(' ').includes(country)) ?? []
+  return name ?? (withVatNumbers.includes(country) ? texts.vatNumber : texts.taxNumber)
 }

@@ -14,8 +14,7 @@ import {
   getLanguage,
   parseLocale,
 } from '../../../src/quotes/formats.ts'
-import { formatIban } from '../../../src/quotes/view-model/quote-view-model.ts'
-import { getTaxNumberLabel } from '../../../src/quotes/view-model/tax-number-label.ts'
+import { formatIban, getTaxNumberLabel } from '../../../src/quotes/view-model/quote-view-model.ts'
 import { textsByLanguage } from '../../../src/texts/languages.ts'
 import { eur } from '../../support/quotes/linked-quote.ts'
 

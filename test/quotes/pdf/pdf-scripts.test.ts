@@ -6,7 +6,7 @@ import { extractText, getDocumentProxy } from 'unpdf'
 import { defaultBrand } from '../../../src/company/brand.ts'
 import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import {
-  canShowInPdf,
+  findUnprintableInDocument,
   findUnsupportedCharacters,
   prepareText,
 } from '../../../src/quotes/pdf/pdf-text.ts'
@@ -119,7 +119,8 @@ for (const [name, text] of Object.entries(refused))
   )
 
 t.test('a page offers a PDF exactly if the PDF can show each character', async (t) => {
-  const offers = (notes: string) => canShowInPdf(JSON.stringify({ notes }))
+  const offers = (notes: string) =>
+    findUnprintableInDocument(JSON.stringify({ notes })).length === 0
   for (const [name, text] of Object.entries(refused)) t.notOk(offers(text), name)
   for (const [name, text] of Object.entries(printable)) t.ok(offers(text), name)
   const wrong: string[] = []
@@ -130,8 +131,13 @@ t.test('a page offers a PDF exactly if the PDF can show each character', async (
     if (offers(character) !== isShown) wrong.push(`U+${code.toString(16)}`)
   }
   t.same(wrong, [])
-  t.ok(canShowInPdf(JSON.stringify({ notes: 'Martillo', legalTranslations: { th: 'ค้อน' } })))
-  t.notOk(canShowInPdf('{"notes":"\\u0e04"}'), 'an escape stands for its character')
+  const translated = { notes: 'Martillo', legalTranslations: { th: 'ค้อน' } }
+  t.same(findUnprintableInDocument(JSON.stringify(translated)), [])
+  t.same(
+    findUnprintableInDocument('{"notes":"\\u0e04"}'),
+    ['ค'],
+    'an escape stands for its character',
+  )
 })
 
 t.test('a refused PDF is a page that offers the page of the quote, or a problem', async (t) => {
