@@ -99,13 +99,6 @@ t.test(
   },
 )
 
-t.test('returns no body for HEAD, and 406 for a format that quotes do not have', async (t) => {
-  const { app, url } = unchanged
-  const head = await app.inject({ method: 'HEAD', url })
-  t.same([head.statusCode, head.body], [200, ''])
-  t.equal((await app.inject({ url, headers: { accept: 'image/png' } })).statusCode, 406)
-})
-
 const unknownToken = 'A'.repeat(43)
 
 /** Returns the response for a token without what differs in every response. */
@@ -266,33 +259,6 @@ t.test('a newer version changes only the status of the old link', async (t) => {
   t.equal(after.status, 'superseded')
   t.same(after.document, before.document)
 })
-
-t.test(
-  'no log line contains the token, and opening a link changes no data (S11, S13)',
-  async (t) => {
-    const lines: string[] = []
-    const service = await startService(t, {
-      log: (line) => lines.push(line),
-      config: { LOG_LEVEL: 'trace' },
-    })
-    await addQuote(service.db, 'P-1')
-    const token = await createQuoteLink(service.db, { number: 'P-1' })
-    const before = await service.db.selectFrom('quote_shares').selectAll().execute()
-    for (const url of [
-      `/quote/share/${token}`,
-      `/quote/share/${token}?format=json`,
-      `/quote/share/${token}/x`,
-      `/quote/share/${token}?format=x`,
-    ]) {
-      await service.app.inject(url)
-      await service.app.inject({ method: 'HEAD', url })
-      await service.app.inject({ method: 'POST', url })
-    }
-    t.ok(lines.length > 0)
-    t.notMatch(lines.join('\n'), token)
-    t.same(await service.db.selectFrom('quote_shares').selectAll().execute(), before)
-  },
-)
 
 t.test('a failed query returns a 503 page or problem', async (t) => {
   const service = await startService(t)

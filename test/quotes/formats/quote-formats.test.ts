@@ -19,25 +19,23 @@ import { textsByLanguage } from '../../../src/texts/languages.ts'
 import { eur } from '../../support/quotes/linked-quote.ts'
 
 t.test('amounts and percentages have the format of the language', async (t) => {
-  const useSpaces = (text: string) => text.replaceAll('\u00a0', ' ')
-  const es = (amount: string, currency = 'EUR') =>
-    useSpaces(formatMoney({ amount, currency }, 'es'))
-  const en = (amount: string, currency = 'EUR') =>
-    useSpaces(formatMoney({ amount, currency }, 'en'))
-  t.equal(es('1234.50'), '1.234,50 €', 'four digits are grouped too')
-  t.equal(en('1234.50'), '€1,234.50')
-  t.equal(es('0.0835'), '0,0835 €', 'a unit price keeps its decimals')
-  t.equal(
-    es('999999999999999999999999.99'),
-    '999.999.999.999.999.999.999.999,99 €',
-    'more digits than a float holds',
-  )
-  t.equal(es('-96.02'), '-96,02 €')
-  t.equal(en('-1234.50', 'GBP'), '-£1,234.50')
-  t.equal(es('581308', 'JPY'), '581.308 JPY')
-  t.equal(en('1925.280', 'KWD'), 'KWD 1,925.280')
-  t.equal(en('58520.20', 'USD'), 'US$58,520.20', 'the dollar is unambiguous')
-  t.equal(useSpaces(formatPercent('5.2', 'es')), '5,2 %')
+  const spaces = (text: string) => text.replaceAll('\u00a0', ' ')
+  for (const [locale, amount, currency, expected] of [
+    ['es', '1234.50', 'EUR', '1.234,50 €'],
+    ['en', '1234.50', 'EUR', '€1,234.50'],
+    ['es', '0.0835', 'EUR', '0,0835 €'],
+    ['es', '999999999999999999999999.99', 'EUR', '999.999.999.999.999.999.999.999,99 €'],
+    ['es', '-96.02', 'EUR', '-96,02 €'],
+    ['en', '-1234.50', 'GBP', '-£1,234.50'],
+    ['es-CL', '-1234.50', 'EUR', '-EUR 1.234,50'],
+    ['es', '581308', 'JPY', '581.308 JPY'],
+    ['en', '1925.280', 'KWD', 'KWD 1,925.280'],
+    // The dollar is unambiguous.
+    ['en', '58520.20', 'USD', 'US$58,520.20'],
+    ['es', '-1.50', 'no code', '-1,50 no code'],
+  ] as const)
+    t.equal(spaces(formatMoney({ amount, currency }, locale)), expected)
+  t.equal(spaces(formatPercent('5.2', 'es')), '5,2 %')
   t.equal(formatPercent('5.2', 'en'), '5.2%')
 })
 
@@ -59,43 +57,47 @@ t.test('no digit of any amount is lost or moved', async (t) => {
 })
 
 t.test('dates, countries and units are in the language, and IBANs are checked', async (t) => {
-  t.equal(formatDate('2026-03-01', 'es'), '1 de marzo de 2026', 'the same day in every time zone')
-  t.equal(formatDate('2026-03-01', 'en'), '1 March 2026')
-  t.equal(formatDate('2027-02-01', 'fr'), '1er février 2027')
-  t.equal(formatDate('2027-02-11', 'fr'), '11 février 2027')
-  t.equal(formatDate('2027-02-01', 'it'), '1º febbraio 2027')
-  t.equal(formatDate('2027-02-01', 'de'), '1. Februar 2027')
-  t.equal(formatCountry('DE', 'es'), 'Alemania')
-  t.equal(formatCountry('DE', 'en'), 'Germany')
-  t.equal(formatCountry('Freedonia', 'es'), 'Freedonia', 'other text is unchanged')
-  t.equal(formatUnit('C62', '1', 'es'), 'ud.')
-  t.equal(formatUnit('C62', '24', 'es'), 'uds.')
-  t.equal(formatUnit('C62', '24', 'en'), 'pcs')
-  t.equal(formatUnit('KGM', '2', 'en'), 'kg')
-  for (const code of ['Q3', 'constructor', '__proto__'])
-    t.equal(formatUnit(code, '2', 'en'), code, 'an unknown code is unchanged')
-  t.equal(formatInstant('2026-12-31T23:30:00-01:00', 'en', 'UTC'), '1 January 2027, 00:30 UTC')
-  t.equal(
-    formatInstant('2027-01-01T01:30:00Z', 'es', 'America/Mexico_City'),
-    '31 de diciembre de 2026, 19:30 GMT-6',
-  )
-  for (const [quantity, unit] of [
-    ['0.5', 'bouteille'],
-    ['1.5', 'bouteille'],
-    ['-1', 'bouteille'],
-    ['2', 'bouteilles'],
+  for (const [date, locale, expected] of [
+    ['2026-03-01', 'es', '1 de marzo de 2026'],
+    ['2026-03-01', 'en', '1 March 2026'],
+    ['2027-02-01', 'fr', '1er février 2027'],
+    ['2027-02-11', 'fr', '11 février 2027'],
+    ['2027-02-01', 'it', '1º febbraio 2027'],
+    ['2027-02-01', 'de', '1. Februar 2027'],
   ] as const)
-    t.equal(formatUnit('XBO', quantity, 'fr'), unit, quantity)
-  t.equal(formatUnit('XBO', '0.5', 'es'), 'botellas')
-  t.match(formatIban('es9121000418450200051332'), {
-    text: 'ES91 2100 0418 4502 0005 1332',
-    isValid: true,
-  })
-  t.match(
-    formatIban('ES9121000418450200051333'),
-    { text: 'ES9121000418450200051333', isValid: false },
-    'one wrong digit is found',
-  )
+    t.equal(formatDate(date, locale), expected)
+  for (const [instant, locale, zone, expected] of [
+    ['2026-12-31T23:30:00-01:00', 'en', 'UTC', '1 January 2027, 00:30 UTC'],
+    ['2027-01-01T01:30:00Z', 'es', 'America/Mexico_City', '31 de diciembre de 2026, 19:30 GMT-6'],
+  ] as const)
+    t.equal(formatInstant(instant, locale, zone), expected)
+  for (const [code, locale, expected] of [
+    ['DE', 'es', 'Alemania'],
+    ['DE', 'en', 'Germany'],
+    ['Freedonia', 'es', 'Freedonia'],
+  ] as const)
+    t.equal(formatCountry(code, locale), expected)
+  for (const [code, quantity, locale, expected] of [
+    ['C62', '1', 'es', 'ud.'],
+    ['C62', '24', 'es', 'uds.'],
+    ['C62', '24', 'en', 'pcs'],
+    ['KGM', '2', 'en', 'kg'],
+    ['XBO', '0.5', 'fr', 'bouteille'],
+    ['XBO', '1.5', 'fr', 'bouteille'],
+    ['XBO', '-1', 'fr', 'bouteille'],
+    ['XBO', '2', 'fr', 'bouteilles'],
+    ['XBO', '0.5', 'es', 'botellas'],
+    // Unknown codes are unchanged.
+    ['Q3', '2', 'en', 'Q3'],
+    ['constructor', '2', 'en', 'constructor'],
+    ['__proto__', '2', 'en', '__proto__'],
+  ] as const)
+    t.equal(formatUnit(code, quantity, locale), expected, `${quantity} ${code}`)
+  for (const [iban, text, isValid] of [
+    ['es9121000418450200051332', 'ES91 2100 0418 4502 0005 1332', true],
+    ['ES9121000418450200051333', 'ES9121000418450200051333', false],
+  ] as const)
+    t.match(formatIban(iban), { text, isValid })
 })
 
 t.test('no French line begins with a colon', (t) => {

@@ -39,31 +39,19 @@ t.test(
     const exported = 'Operación exenta: artículo 21 de la Ley 37/1992 (exportación).'
     const intraCommunity =
       'Operación exenta: artículo 25 de la Ley 37/1992 (entrega intracomunitaria).'
-    t.strictSame(await getLegalSentences('ES', '21'), [always])
-    t.strictSame(
-      await getLegalSentences('ES', '0'),
-      [always],
-      '0 % in the country of the seller is no export',
-    )
-    t.strictSame(await getLegalSentences('FR', '0'), [always, intraCommunity])
-    t.strictSame(await getLegalSentences('GR', '0.0'), [always, intraCommunity])
-    t.strictSame(await getLegalSentences('US', '0'), [always, exported])
-    t.strictSame(
-      await getLegalSentences('GB', '0'),
-      [always, exported],
-      'the United Kingdom is outside the Union',
-    )
-    t.strictSame(await getLegalSentences('US', '21'), [always], 'a quote with tax is not exempt')
-    t.strictSame(
-      await getLegalSentences('US', null),
-      [always],
-      'without a stated tax there is no exemption',
-    )
-    t.strictSame(
-      await getLegalSentences(null, '0'),
-      [always],
-      'without a country there is no exemption',
-    )
+    for (const [country, taxRate, ...expected] of [
+      ['ES', '21', always],
+      ['ES', '0', always],
+      ['FR', '0', always, intraCommunity],
+      ['GR', '0.0', always, intraCommunity],
+      ['US', '0', always, exported],
+      // Outside the Union.
+      ['GB', '0', always, exported],
+      ['US', '21', always],
+      ['US', null, always],
+      [null, '0', always],
+    ] as const)
+      t.strictSame(await getLegalSentences(country, taxRate), expected, `${country} ${taxRate}`)
     t.strictSame(await getLegalSentences('US', '0', 'en'), [
       'Errors and omissions excepted.',
       'VAT exempt export, article 21 of Spanish law 37/1992.',

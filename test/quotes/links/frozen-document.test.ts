@@ -300,14 +300,7 @@ t.test('unknown values of a minimal quote are null', async (t) => {
       net: eur('0.00'),
       discounts: eur('0.00'),
       taxes: [],
-      taxLabel: {
-        es: 'IVA',
-        en: 'VAT',
-        pt: 'IVA',
-        fr: 'TVA',
-        it: 'IVA',
-        de: 'USt.',
-      },
+      taxLabel: completeDocument.totals.taxLabel,
       untaxedBase: null,
       gross: eur('0.00'),
     },
@@ -319,50 +312,27 @@ t.test('unknown values of a minimal quote are null', async (t) => {
 
 t.test('amounts have the digits of their currency, unit prices at least that many', async (t) => {
   const { db } = await testDatabase(t)
+  const discounted = { unit_price: '1500.0', discount_percent: '12.5' }
   const lines: Line[] = [
     { description: 'a', quantity: '3', unit_price: '0.5', tax_rate: '10' },
-    {
-      description: 'b',
-      quantity: '1',
-      unit_price: '1500.0',
-      discount_percent: '12.5',
-      tax_rate: '10',
-    },
+    { description: 'b', quantity: '1', ...discounted, tax_rate: '10' },
   ]
-  for (const [currency, expected] of Object.entries({
-    JPY: {
-      prices: ['0.5', '1500'],
-      nets: ['2', '1313'],
-      totals: ['1315', '187', '1447'],
-      tax: '132',
-    },
-    EUR: {
-      prices: ['0.50', '1500.00'],
-      nets: ['1.50', '1312.50'],
-      totals: ['1314.00', '187.50', '1445.40'],
-      tax: '131.40',
-    },
-    KWD: {
-      prices: ['0.500', '1500.000'],
-      nets: ['1.500', '1312.500'],
-      totals: ['1314.000', '187.500', '1445.400'],
-      tax: '131.400',
-    },
-  })) {
+  for (const [currency, prices, nets, totals] of [
+    ['JPY', '0.5 1500', '2 1313', '1315 187 132 1447'],
+    ['EUR', '0.50 1500.00', '1.50 1312.50', '1314.00 187.50 131.40 1445.40'],
+    ['KWD', '0.500 1500.000', '1.500 1312.500', '1314.000 187.500 131.400 1445.400'],
+  ] as const) {
     await writeQuote(db, { ...minimalQuote, number: currency, currency }, lines)
-    const { lines: documentLines, totals } = JSON.parse(
+    const document = JSON.parse(
       (await createAndReadLink(db, { number: currency })).document,
     ) as typeof completeDocument
-    t.strictSame(
-      documentLines.map(({ unitPrice }) => unitPrice),
-      expected.prices.map((amount) => ({ amount, currency })),
-    )
-    t.strictSame(
-      documentLines.map(({ net }) => net.amount),
-      expected.nets,
-    )
-    t.strictSame([totals.net.amount, totals.discounts.amount, totals.gross.amount], expected.totals)
-    t.equal(totals.taxes[0]?.amount.amount, expected.tax)
+    const { net, discounts, taxes, gross } = document.totals
+    const read = (amounts: ({ amount: string; currency: string } | undefined)[]) =>
+      amounts.map((money) => `${money?.amount}${money?.currency}`).join(' ')
+    const expected = (amounts: string) => amounts.replaceAll(/(?= |$)/g, currency)
+    t.equal(read(document.lines.map(({ unitPrice }) => unitPrice)), expected(prices))
+    t.equal(read(document.lines.map((line) => line.net)), expected(nets))
+    t.equal(read([net, discounts, taxes[0]?.amount, gross]), expected(totals))
   }
 })
 
@@ -449,23 +419,6 @@ t.test(
     )
   },
 )
-
-t.test('canonical_json sorts names and writes no whitespace, at any depth', async (t) => {
-  const { db } = await testDatabase(t)
-  const value = {
-    b: [1, { z: null, a: true }, []],
-    a: {},
-    Z: '€',
-    é: false,
-    aa: 'x y',
-    '': '',
-    '1': -10,
-  }
-  const { rows } = await sql<{
-    text: string
-  }>`select canonical_json(${JSON.stringify(value)}::jsonb) as text`.execute(db)
-  t.equal(rows[0]?.text, canonicalize(value))
-})
 
 t.test('later changes of the quote or the company do not change the document', async (t) => {
   const { db } = await testDatabase(t)

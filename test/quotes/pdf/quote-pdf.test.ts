@@ -9,12 +9,12 @@ import type { LinkedQuote } from '../../../src/quotes/schema.ts'
 import { type Language, textsByLanguage } from '../../../src/texts/languages.ts'
 import {
   document,
-  eur,
   fillQuote,
   getVisibleText,
   hammer,
   hostileText,
   linkedQuote,
+  minimalValues,
   openLink,
   removeScreenOnly,
   withDocument,
@@ -203,30 +203,7 @@ t.test('the PDF contains only email, phone and http(s) links (S23)', async (t) =
 t.test(
   'a quote without optional values and amounts of any size and currency are rendered',
   async (t) => {
-    const minimal = withDocument({
-      validUntil: null,
-      seller: { ...document.seller, website: null, bank: null, taxId: '' },
-      buyer: { name: null, taxId: null, address: null, contactName: null },
-      lines: [
-        {
-          ...hammer,
-          sku: null,
-          unit: null,
-          discountPercent: '0',
-          taxRate: null,
-          surchargeRate: null,
-          hsCode: null,
-          originCountry: null,
-          unitPrice: eur('0.00'),
-          net: eur('0.00'),
-        },
-      ],
-      totals: { net: eur('1.00'), discounts: eur('0.00'), taxes: [], gross: eur('1.00') },
-      trade: { incoterm: null, delivery: null },
-      payment: { terms: null },
-      legal: [],
-      notes: null,
-    })
+    const minimal = withDocument(minimalValues)
     const text = (await extractPages(await renderPdf(minimal))).join('')
     t.notMatch(text, /none|null|undefined|IBAN|Cliente|Condiciones/)
     t.ok((await renderPdf(withDocument({ lines: [] }))).length > 0)

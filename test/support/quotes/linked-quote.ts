@@ -129,6 +129,30 @@ export const openLink: OpenLink = {
   documentBytes: 1,
 }
 
+/** A quote with one line and no optional value. */
+export const minimalValues: Partial<QuoteDocument> = {
+  validUntil: null,
+  seller: { ...document.seller, website: null, bank: null },
+  buyer: { name: null, taxId: null, address: null, contactName: null },
+  lines: [
+    {
+      ...hammer,
+      sku: null,
+      unit: null,
+      discountPercent: '0',
+      taxRate: null,
+      surchargeRate: null,
+      hsCode: null,
+      originCountry: null,
+    },
+  ],
+  totals: { net: eur('1.00'), discounts: eur('0.00'), taxes: [], gross: eur('1.00') },
+  trade: { incoterm: null, delivery: null },
+  payment: { terms: null },
+  legal: [],
+  notes: null,
+}
+
 /** Returns the linked quote with some fields of its document replaced. */
 export const withDocument = (changes: Partial<QuoteDocument>): LinkedQuote => ({
   ...linkedQuote,
