@@ -16,6 +16,9 @@ type IndexLag = {
   pendingCount: number
   /** The number of parked documents. Counting stops at 10,000. */
   parkedCount: number
+  /** The indexer that holds the lease; null if none does. */
+  holder: string | null
+  rebuildRequestedAt: Date | null
 }
 
 type ParkedDocument = {
@@ -27,9 +30,6 @@ type ParkedDocument = {
 }
 
 export type IndexStatus = IndexLag & {
-  /** The indexer that holds the lease; null if none does. */
-  holder: string | null
-  rebuildRequestedAt: Date | null
   /** At most ten. */
   oldestParked: ParkedDocument[]
 }
@@ -62,48 +62,41 @@ const parkedCount = sql`(
     limit ${sql.lit(maxCountedParked)}
   ) as parked
 )`
-/** The columns of IndexLag. */
-const lagColumns = sql`
-  indexes.registration_name as "registrationName",
-  case when indexes.is_settled then now() else indexes.indexed_at end as "indexedAt",
-  case
-    when indexes.is_settled then 0
-    else round(extract(epoch from now() - indexes.indexed_at), 1)::float8
-  end as "lagSeconds",
-  ${pendingCount} as "pendingCount",
-  ${parkedCount} as "parkedCount"
-`
-
-/** Returns how far these indexes are behind, in this order, if they are registered. */
+/**
+ * Returns how far indexes are behind, and who indexes: all of them, ordered by name, or those with
+ * these names that are registered, in this order.
+ */
 export async function readIndexLags(
   db: Kysely<Tables>,
-  registrationNames: string[],
+  registrationNames: string[] | null = null,
 ): Promise<IndexLag[]> {
   const { rows } = await sql<IndexLag>`
-    select ${lagColumns}
+    select indexes.registration_name as "registrationName",
+      case when indexes.is_settled then now() else indexes.indexed_at end as "indexedAt",
+      case
+        when indexes.is_settled then 0
+        else round(extract(epoch from now() - indexes.indexed_at), 1)::float8
+      end as "lagSeconds",
+      ${pendingCount} as "pendingCount",
+      ${parkedCount} as "parkedCount",
+      case when leases.held_until > clock_timestamp() then leases.holder end as "holder",
+      indexes.rebuild_requested_at as "rebuildRequestedAt"
     from ${indexesWithState}
-    where indexes.registration_name = any(${registrationNames})
-    order by array_position(${registrationNames}, indexes.registration_name)
+      left join index_leases as leases on leases.registration_name = indexes.registration_name
+    where ${registrationNames}::text[] is null
+      or indexes.registration_name = any(${registrationNames})
+    order by array_position(${registrationNames}, indexes.registration_name),
+      indexes.registration_name
   `.execute(db)
   return rows
 }
 
 /** Returns the status of every registered index, ordered by name. */
 export async function readIndexStatuses(db: Kysely<Tables>): Promise<IndexStatus[]> {
-  const { rows } = await sql<Omit<IndexStatus, 'oldestParked'>>`
-    select ${lagColumns},
-      case when leases.held_until > clock_timestamp() then leases.holder end as "holder",
-      indexes.rebuild_requested_at as "rebuildRequestedAt"
-    from ${indexesWithState}
-      left join index_leases as leases on leases.registration_name = indexes.registration_name
-    order by indexes.registration_name
-  `.execute(db)
-  return Promise.all(
-    rows.map(async (row) => ({
-      ...row,
-      oldestParked: await listOldestParked(db, row.registrationName),
-    })),
-  )
+  const statuses = []
+  for (const lag of await readIndexLags(db))
+    statuses.push({ ...lag, oldestParked: await listOldestParked(db, lag.registrationName) })
+  return statuses
 }
 
 /** Returns the ten documents of this index that were parked first. */
