@@ -12,7 +12,6 @@ import {
   readNewerMigrations,
   readServerVersion,
   requireServerVersion,
-  switchOffJit,
 } from '../src/database/run-migrations.ts'
 import { isBehindPooler } from '../src/database/transaction-pooling.ts'
 import { openIndexingClient } from '../src/indexing/engine.ts'
@@ -30,9 +29,8 @@ block, base currency, time zone), the languages that have texts, and the setting
 (SHARE_MAX_LINES, SHARE_RETENTION_DAYS). If API_DATABASE_URL, INDEXER_DATABASE_URL or
 IMPORTER_DATABASE_URL are set, creates the roles that they name, with their passwords, and grants
 each what its program needs and nothing else. If MEILI_URL and MEILI_MASTER_KEY are set, creates
-the keys of the API and the indexer in Meilisearch. Switches off just-in-time compilation for the
-database. Changes nothing if PostgreSQL is older than 15, or if no PDF can show the logo of the
-company.
+the keys of the API and the indexer in Meilisearch. Changes nothing if PostgreSQL is older than 15,
+or if no PDF can show the logo of the company.
 
 Each migration is applied in a transaction of its own. If one fails, or this program is stopped, the
 earlier ones remain applied, and the next run continues from there. Safe to run again, to kill at
@@ -72,7 +70,6 @@ await runCommand(help, {}, async () => {
     const logins = readRoleLogins(config)
     const notes = [
       ...(await retryForLocks(db, () => grantRoles(db, logins), report)),
-      ...(await switchOffJit(db)),
       ...(await describeNewerMigrations(db)),
     ]
     if (config.MEILI_URL && config.MEILI_MASTER_KEY) {
