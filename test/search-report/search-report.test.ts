@@ -21,27 +21,32 @@ lengthenTimeouts(t)
 // One test mostly waits, and each has its own database.
 t.jobs = 2
 
-const run = promisify(execFile)
+type Search = [address: string, query: string, key?: string | undefined]
 
-/** Starts the service on this database, lets callers search, and stops it, which writes counts. */
+/** So many addresses search for each of these. */
+const fromAddresses = (count: number, ...queries: string[]): Search[] =>
+  Array.from({ length: count }, (_, n) =>
+    queries.map((query): Search => [`10.1.${n}.7`, query]),
+  ).flat()
+
+/** Starts the service on this database, sends searches, and stops it, which writes counts. */
 async function searchAndStop(
   t: Test,
   database: TestDatabase,
-  search: (
-    type: (address: string, text: string) => Promise<unknown>,
-    service: TestService,
-  ) => Promise<unknown>,
+  searches: Search[],
   config: Partial<TestService['config']> = {},
 ): Promise<{ log: string; redis: string }> {
   const lines: string[] = []
   const service = await testService(t, { database, log: (line) => lines.push(line), config })
   await service.sync()
-  const type = (remoteAddress: string, text: string) =>
-    service.app.inject({ url: `/api/search?q=${encodeURIComponent(text)}`, remoteAddress })
-  await search(type, service)
+  for (const [remoteAddress, query, key] of searches)
+    await service.app.inject({
+      url: `/api/search?${query}`,
+      remoteAddress,
+      headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+    })
   await service.app.close()
-  const redis = await dumpRedis(service)
-  return { log: lines.join('\n'), redis }
+  return { log: lines.join('\n'), redis: await dumpRedis(service) }
 }
 
 async function dumpRedis({ redis, config }: TestService): Promise<string> {
@@ -71,8 +76,6 @@ async function dumpDatabase({ db }: TestDatabase): Promise<string> {
   return dumps.join('\n')
 }
 
-const addresses = (count: number) => Array.from({ length: count }, (_, n) => `10.1.${n}.7`)
-
 async function createDatabase(t: Test): Promise<TestDatabase> {
   const database = await testDatabase(t)
   await database.db
@@ -85,142 +88,109 @@ async function createDatabase(t: Test): Promise<TestDatabase> {
   return database
 }
 
-const readTexts = ({ db }: TestDatabase) =>
-  sql<{ kind: string; text: string; searches: number; empty: number }>`
-    select kind, text, sum(searches)::int as searches, sum(without_result)::int as empty
-    from search_report_counts group by kind, text order by kind, text
-  `
-    .execute(db)
-    .then(({ rows }) => rows)
+/** Returns each text as "kind text: searches, without a result", and the sums of all days. */
+async function readCounts({ db }: TestDatabase): Promise<string[]> {
+  const { rows } = await sql<{ line: string }>`
+    select kind || ' ' || text || ': ' || sum(searches) || ', ' || sum(without_result) as line
+    from search_report_counts group by kind, text
+    union all select 'all: ' || sum(searches) || ', ' || sum(without_result)
+    from search_report_days having count(*) > 0
+  `.execute(db)
+  return rows.map(({ line }) => line).sort()
+}
 
 t.test('a text that four callers search for appears nowhere, that of five is kept', async (t) => {
   const database = await createDatabase(t)
   // The callers of both runs count in one Redis.
   const config = { REDIS_PREFIX: `test:${randomBytes(6).toString('hex')}:` }
-  const first = await searchAndStop(
-    t,
-    database,
-    async (type) => {
-      for (const address of addresses(4)) {
-        for (const text of ['u', 'ul', 'ult', 'ultrasónico ñu', 'ultrasónico ñu'])
-          await type(address, text)
-        for (let n = 0; n < 5; n++) await type(address, 'taladro')
-      }
-    },
-    config,
-  )
+  const typed = ['u', 'ul', 'ult', 'ultrasónico+ñu', 'ultrasónico+ñu', 'taladro', 'taladro']
+  const four = fromAddresses(4, ...typed.map((text) => `q=${encodeURI(text)}`))
+  const first = await searchAndStop(t, database, four, config)
   const dump = await dumpDatabase(database)
-  for (const text of ['ultras', 'ULTRAS', 'taladro', Buffer.from('ultras').toString('hex')]) {
-    t.notMatch(dump, text, 'PostgreSQL')
-    t.notMatch(first.redis, text, 'Redis')
-    t.notMatch(first.log, text, 'log')
-  }
+  for (const text of ['ultras', 'ULTRAS', 'taladro', Buffer.from('ultras').toString('hex')])
+    for (const place of [dump, first.redis, first.log]) t.notMatch(place, text)
   t.match(first.redis, /search-report}:callers:[0-9a-f]{32}/, 'hashes are there')
-  t.same(await readTexts(database), [])
+  t.same(await readCounts(database), ['all: 8, 4'], 'a caller counts once at a time')
 
   // After a restart, one more caller.
-  await searchAndStop(
-    t,
-    database,
-    async (type) => {
-      await type('10.9.9.9', 'ULTRASONICO  ñu')
-      await type(addresses(1)[0] ?? '', 'taladro')
-    },
-    config,
-  )
-  t.same(await readTexts(database), [
-    { kind: 'query', text: 'ultrasonico ñu', searches: 5, empty: 5 },
-    { kind: 'word', text: 'ultrasonico', searches: 5, empty: 5 },
+  const fifth: Search[] = [
+    ['10.9.9.9', `q=${encodeURI('ULTRASONICO++ñu')}`],
+    ['10.1.0.7', 'q=taladro'],
+  ]
+  await searchAndStop(t, database, fifth, config)
+  t.same(await readCounts(database), [
+    'all: 10, 5',
+    'query ultrasonico ñu: 5, 5',
+    'word ultrasonico: 5, 5',
   ])
-  const { rows } = await sql`
-    select searches, without_result from search_report_days
-  `.execute(database.db)
-  t.same(rows, [{ searches: '10', without_result: '5' }], 'a caller counts once at a time')
 })
 
 t.test('one caller adds at most five texts at a time, all callers at most a hundred', async (t) => {
-  const database = await createDatabase(t)
-  const { redis } = await searchAndStop(t, database, async (type) => {
-    const letter = (n: number) => String.fromCharCode(97 + n)
-    for (let n = 0; n < 8; n++) await type('10.9.9.9', `${letter(n)}z qz`)
-    for (const [n, address] of addresses(120).entries())
-      await type(address, `${letter(n % 26)}${letter(Math.floor(n / 26))} qz`)
-  })
+  const letter = (n: number) => String.fromCharCode(97 + n)
+  const one = Array.from({ length: 8 }, (_, n): Search => ['10.9.9.9', `q=${letter(n)}z+qz`])
+  const others = Array.from(
+    { length: 120 },
+    (_, n): Search => [`10.1.${n}.7`, `q=${letter(n % 26)}${letter(Math.floor(n / 26))}+qz`],
+  )
+  const { redis } = await searchAndStop(t, await createDatabase(t), [...one, ...others])
   t.equal(redis.match(/callers:/g)?.length, 100)
 })
 
-t.test('the same key or network counts as one caller', async (t) => {
+t.test('a key counts as one caller, and so does a /64 network', async (t) => {
   const database = await createDatabase(t)
   const createKey = (name: string) =>
     createApiKey(database.db, { kind: 'secret', name, scopes: ['search:read'] })
   const keys = await Promise.all(['A', 'B', 'C', 'D', 'E'].map(createKey))
-  await searchAndStop(t, database, async (type, { app }) => {
-    const searchWithKey = (text: string, key = keys[0], remoteAddress = '10.1.0.7') =>
-      app.inject({
-        url: `/api/search?q=${text}`,
-        remoteAddress,
-        headers: { authorization: `Bearer ${key}` },
-      })
-    for (const address of addresses(6)) await searchWithKey('one+key', keys[0], address)
-    for (const key of keys) await searchWithKey('qz+keys', key)
-    for (let n = 1; n < 7; n++) await type(`2001:db8:1:1::${n}`, 'one network')
-    for (let n = 1; n < 6; n++) await type(`2001:db8:1:${n}::1`, 'five networks')
-  })
-  t.match(await readTexts(database), [
-    { kind: 'query', text: 'five networks' },
-    { kind: 'query', text: 'qz keys' },
-    { kind: 'word', text: 'five' },
-    { kind: 'word', text: 'keys' },
-    { kind: 'word', text: 'networks' },
+  await searchAndStop(t, database, [
+    ...fromAddresses(6, 'q=one+key').map(([address, query]): Search => [address, query, keys[0]]),
+    ...keys.map((key): Search => ['10.1.0.7', 'q=qz+keys', key]),
+    ...[1, 2, 3, 4, 5].flatMap((n): Search[] => [
+      [`2001:db8:1:1::${n}`, 'q=one+network'],
+      [`2001:db8:1:${n}::1`, 'q=five+networks'],
+    ]),
   ])
+  t.same(
+    (await readCounts(database)).map((line) => line.split(':')[0]),
+    ['all', 'query five networks', 'query qz keys', 'word five', 'word keys', 'word networks'],
+  )
 })
 
-t.test('counts no personal data, later pages, filters, or responses of PostgreSQL', async (t) => {
-  const database = await createDatabase(t)
-  const urls = ['q=ana@example.com', 'q=600+123+456', 'q=paged&offset=8', 'sku=A-1', '']
-  urls.push('q=filtered&category=Tools')
-  const search: Parameters<typeof searchAndStop>[2] = async (_type, { app }) => {
-    for (const remoteAddress of addresses(6))
-      for (const url of urls) await app.inject({ url: `/api/search?${url}`, remoteAddress })
-  }
-  await searchAndStop(t, database, search)
-  urls.splice(0, urls.length, 'q=degraded')
-  await searchAndStop(t, database, search, withoutEngine)
-  urls.splice(0, urls.length, 'q=taladro')
-  await searchAndStop(
-    t,
-    database,
-    async (type, service) => {
-      await search(type, service)
-      t.equal((await service.app.inject('/dashboard/searches')).statusCode, 404)
-    },
-    { SEARCH_REPORT: false, WEB_PARTS: ['dashboard'] },
-  )
-  t.same(await readTexts(database), [])
-  const { rows } = await sql`select * from search_report_days`.execute(database.db)
-  t.same(rows, [])
-})
+for (const [claim, queries, config] of [
+  [
+    'personal data, later pages, filters and look-ups are not counted',
+    ['ana@example.com', '600+123+456', 'paged&offset=8', 'filtered&category=Tools', ''],
+    {},
+  ],
+  ['responses of PostgreSQL are not counted', ['degraded'], withoutEngine],
+  ['SEARCH_REPORT=false counts nothing', ['taladro'], { SEARCH_REPORT: false }],
+] as const)
+  t.test(claim, async (t) => {
+    const database = await createDatabase(t)
+    const searches = fromAddresses(6, 'sku=A-1', ...queries.map((query) => `q=${query}`))
+    await searchAndStop(t, database, searches, config)
+    t.same(await readCounts(database), [])
+  })
 
 t.test('shows the report to keys with stats:detail, and on the command line', async (t) => {
   const database = await createDatabase(t)
   // The report of one day must contain the searches of this test.
   await waitForFreshWindow(dayMs, 60_000)
-  await searchAndStop(t, database, async (type) => {
-    for (const address of addresses(6)) {
-      await type(address, 'taladro')
-      await type(address, '=cmd zzz')
-    }
-    for (const address of addresses(7)) await type(address, 'mastillo')
-  })
-  const service = await testService(t, { database, config: { WEB_PARTS: ['dashboard'] } })
+  await searchAndStop(t, database, [
+    ...fromAddresses(6, 'q=taladro', 'q=cmd+zzz'),
+    ...fromAddresses(7, 'q=mastillo'),
+  ])
+  const withPages = { WEB_PARTS: ['dashboard'] } satisfies Partial<TestService['config']>
+  const off = await testService(t, { database, config: { ...withPages, SEARCH_REPORT: false } })
+  t.equal((await off.app.inject('/dashboard/searches')).statusCode, 404, 'SEARCH_REPORT=false')
+  const { app } = await testService(t, { database, config: withPages })
   const read = async (scopes: ('stats:read' | 'stats:detail')[], query = '') => {
     const key = await createApiKey(database.db, { kind: 'secret', name: 'x', scopes })
-    return service.app.inject({
+    return app.inject({
       url: `/dashboard/searches${query}`,
       headers: { authorization: `Bearer ${key}` },
     })
   }
-  t.equal((await service.app.inject('/dashboard/searches')).statusCode, 401, 'without a key')
+  t.equal((await app.inject('/dashboard/searches')).statusCode, 401, 'without a key')
   const insufficient = await read(['stats:read'])
   t.equal(insufficient.statusCode, 403)
   t.notMatch(insufficient.body, 'taladro')
@@ -232,17 +202,17 @@ t.test('shows the report to keys with stats:detail, and on the command line', as
     withoutResult: 6,
     frequent: [
       { text: 'mastillo', searches: 7, withoutResult: 0 },
-      { text: '=cmd zzz', searches: 6 },
+      { text: 'cmd zzz', searches: 6 },
       { text: 'taladro', searches: 6, withoutResult: 0 },
     ],
-    unsuccessful: [{ text: '=cmd zzz', withoutResult: 6 }],
+    unsuccessful: [{ text: 'cmd zzz', withoutResult: 6 }],
     unknownWords: [{ text: 'mastillo', searches: 7 }, { text: 'cmd' }, { text: 'zzz' }],
   })
   for (const query of ['?days=0', '?days=91', '?days=x', '?day=1'])
     t.equal((await read(['stats:read', 'stats:detail'], query)).statusCode, 400, query)
 
   const script = (...args: string[]) =>
-    run(process.execPath, ['scripts/search.ts', ...args], {
+    promisify(execFile)(process.execPath, ['scripts/search.ts', ...args], {
       env: { ...process.env, DATABASE_URL: database.url },
     })
   const table = (await script('report')).stdout
@@ -254,35 +224,30 @@ t.test('shows the report to keys with stats:detail, and on the command line', as
 
 t.test('deletes old counts, which the API cannot', async (t) => {
   const database = await createDatabase(t)
-  const { db, roles } = database
-  for (const [text, age] of [
-    ['old', 91],
-    ['kept', 88],
-  ] as const) {
-    await sql`
-      insert into search_report_counts (day, kind, text, searches, without_result)
-      values (current_date - ${age}::int, 'query', ${text}, 1, 0)
-    `.execute(db)
-    await sql`
-      insert into search_report_days values (current_date - ${age}::int, 1, 0)
-    `.execute(db)
+  await sql`
+    insert into search_report_days
+      select current_date - age, 1, 0 from (values (91), (88)) as days (age)
+  `.execute(database.db)
+  await sql`
+    insert into search_report_counts
+      select 'query', 'text of ' || age, current_date - age, 1, 0
+      from (values (91), (88)) as days (age)
+  `.execute(database.db)
+  const run = async (url: string, statement: string) => {
+    const db = openDatabase(url, { connections: 1 })
+    await sql
+      .raw(statement)
+      .execute(db)
+      .finally(() => db.destroy())
   }
-  const indexer = openDatabase(roles.indexer, { connections: 1 })
-  t.teardown(() => indexer.destroy())
-  await sql`select purge_search_report()`.execute(indexer)
-  t.match(await readTexts(database), [{ text: 'kept' }])
-  const days = await sql<{ n: number }>`
-    select count(*)::int as n from search_report_days
-  `.execute(db)
-  t.same(days.rows, [{ n: 1 }], 'days are kept for 90 days')
-  const api = openDatabase(roles.api, { connections: 1 })
-  t.teardown(() => api.destroy())
+  await run(database.roles.indexer, 'select purge_search_report()')
+  t.same(await readCounts(database), ['all: 1, 0', 'query text of 88: 1, 0'])
   for (const statement of [
     'delete from search_report_counts',
     'truncate search_report_days',
     'select purge_search_report()',
   ])
-    await t.rejects(sql.raw(statement).execute(api), { code: '42501' }, statement)
+    await t.rejects(run(database.roles.api, statement), { code: '42501' }, statement)
 })
 
 t.test('counts a query once that is typed on two processes', async (t) => {
@@ -293,23 +258,18 @@ t.test('counts a query once that is typed on two processes', async (t) => {
     await startApi(t, service, withLongerTimeouts),
     await startApi(t, service, withLongerTimeouts),
   ]
-  const search = (api: number, address: string, text: string) =>
-    fetch(`${apis[api]?.url}/api/search?q=${encodeURIComponent(text)}`, {
-      headers: { 'x-forwarded-for': address },
-    }).then((response) => response.arrayBuffer())
-  const word = 'taladro'
-  for (const address of addresses(6))
-    for (let end = 1; end <= word.length; end++) await search(end % 2, address, word.slice(0, end))
-  const texts = await eventually(
-    () => readTexts(database),
-    (texts) => texts.length > 0,
-    60_000,
-  )
-  t.same(texts, [{ kind: 'query', text: 'taladro', searches: 6, empty: 0 }])
+  const beginnings = [...'taladro'].map((_, end) => `q=${'taladro'.slice(0, end + 1)}`)
+  for (const [n, [address, query]] of fromAddresses(6, ...beginnings).entries()) {
+    const headers = { 'x-forwarded-for': address }
+    await (await fetch(`${apis[n % 2]?.url}/api/search?${query}`, { headers })).arrayBuffer()
+  }
+  const expected = ['all: 6, 0', 'query taladro: 6, 0']
+  const isWritten = (lines: string[]) => lines.length > 1
+  t.same(await eventually(() => readCounts(database), isWritten, 60_000), expected)
   for (const { child, exit } of apis) {
     child.kill('SIGTERM')
     await exit
   }
-  t.same((await readTexts(database)).length, 1, 'also when the processes have stopped')
+  t.same(await readCounts(database), expected, 'also when the processes have stopped')
   t.notMatch(await dumpRedis(service), 'tala')
 })

@@ -105,24 +105,8 @@ for (const source of ['index', 'database'] as const) {
       (await get(String(new URLSearchParams(parameters)))).json<SearchResponse>()
 
     t.test('wildcards and escapes are text and match nothing else (S30)', async (t) => {
-      for (const q of [
-        '%',
-        '_',
-        '*',
-        '\\',
-        '%%',
-        '\\%',
-        '_____',
-        '%a%',
-        "'",
-        '";--',
-        "' or '1'='1",
-        ':*',
-        '!',
-        '&|',
-        '()',
-        '<->',
-      ]) {
+      const signs = '% _ * \\ %% \\% _____ %a% \' ";-- :* ! &| () <->'.split(' ')
+      for (const q of [...signs, "' or '1'='1"]) {
         const response = await get(`q=${encodeURIComponent(q)}`)
         t.equal(response.statusCode, 200, q)
         if (!/[a-z0-9]/i.test(q)) t.equal(response.json<SearchResponse>().total, 0, q)
@@ -135,43 +119,26 @@ for (const source of ['index', 'database'] as const) {
         '" OR active = false OR category = "',
         "' OR '1'='1",
         'Secretos" OR "1"="1',
-        '[',
-        ']',
-        '(',
         'a OR b',
-        '\\',
-        '\\"',
-        '{{',
-        'TO',
-      ]) {
+        ...'[ ] ( \\ \\" {{ TO'.split(' '),
+      ])
         for (const name of ['category', 'brand']) {
-          const response = await search({ q: 'martillo', [name]: value })
-          t.same(response.hits, [], `${name}=${value}`)
-          t.equal(response.total, 0)
+          const { hits, total } = await search({ q: 'martillo', [name]: value })
+          t.same({ hits, total }, { hits: [], total: 0 }, `${name}=${value}`)
         }
-      }
     })
 
-    t.test(
-      'arrays, objects, repeated and unknown parameters are rejected with 400 (S32)',
-      async (t) => {
-        for (const query of [
-          'q[]=a',
-          'q[$ne]=a',
-          'q=a&q=b',
-          'filter=x',
-          'limit=1&limit=2',
-          'sort=name',
-          'active=false',
-          '__proto__=1',
-          'constructor=1',
-        ]) {
-          const response = await get(query)
-          t.equal(response.statusCode, 400, query)
-          t.match(response.json(), { code: 'invalid_parameter' }, query)
-        }
-      },
-    )
+    t.test('only documented parameters and facets are accepted, once (S32, S34)', async (t) => {
+      for (const query of [
+        ...'q[]=a q[$ne]=a q=a&q=b filter=x limit=1&limit=2 sort=name active=false'.split(' '),
+        ...'__proto__=1 constructor=1 facets=active facets=category,active facets=id'.split(' '),
+        ...'facets=sku_key facets=category;drop+table+products facets=* facets='.split(' '),
+      ]) {
+        const response = await get(query)
+        t.equal(response.statusCode, 400, query)
+        t.match(response.json(), { code: 'invalid_parameter' }, query)
+      }
+    })
 
     t.test('inactive products are excluded from hits, facets and totals (S33)', async (t) => {
       for (const q of [
@@ -190,20 +157,6 @@ for (const source of ['index', 'database'] as const) {
         t.ok(response.total <= 3, q)
       }
       t.same((await search({ q: 'martillo', category: 'Secretos' })).total, 0)
-    })
-
-    t.test('only the documented facet names are accepted (S34)', async (t) => {
-      for (const facets of [
-        'active',
-        'category,active',
-        'id',
-        'sku_key',
-        'category;drop table products',
-        '*',
-        '',
-      ]) {
-        t.equal((await get(`q=a&facets=${encodeURIComponent(facets)}`)).statusCode, 400, facets)
-      }
     })
 
     t.test(
@@ -273,38 +226,16 @@ for (const source of ['index', 'database'] as const) {
         t.equal(response.statusCode, 200, JSON.stringify(q.slice(0, 40)))
         t.ok(response.body.length < 100_000)
       }
+      const wellFormed = '%00 a%00b %0d%0aset-cookie:x %EF%BF%BF %EF%BB%BFmartillo'.split(' ')
       // Bytes: a lone surrogate in CESU-8, overlong and truncated sequences, a bare percent sign.
-      for (const raw of [
-        '%FF',
-        'martillo%FF',
-        '%ED%A0%80',
-        '%ED%A0%BD%ED%B8%80',
-        '%C0%AF',
-        '%C3',
-        '%',
-        '%zz',
-        '%00',
-        'a%00b',
-        '%0d%0aset-cookie:x',
-        '%EF%BF%BF',
-        '%EF%BB%BFmartillo',
-      ]) {
+      const malformed = '%FF martillo%FF %ED%A0%80 %ED%A0%BD%ED%B8%80 %C0%AF %C3 % %zz'.split(' ')
+      for (const raw of [...wellFormed, ...malformed]) {
         const response = await get(`q=${raw}`)
-        const wellFormed = [
-          '%00',
-          'a%00b',
-          '%0d%0aset-cookie:x',
-          '%EF%BF%BF',
-          '%EF%BB%BFmartillo',
-        ].includes(raw)
-        t.equal(response.statusCode, wellFormed ? 200 : 400, raw)
-        if (!wellFormed)
-          t.match(
-            response.json(),
-            { errors: [{ parameter: 'q', detail: 'must be UTF-8, percent-encoded' }] },
-            raw,
-          )
         t.notOk(response.headers['set-cookie'])
+        t.equal(response.statusCode, wellFormed.includes(raw) ? 200 : 400, raw)
+        if (wellFormed.includes(raw)) continue
+        const detail = 'must be UTF-8, percent-encoded'
+        t.match(response.json(), { errors: [{ parameter: 'q', detail }] }, raw)
       }
       t.equal((await search({ q: 'martillo\u0000acero' })).hits[0]?.sku, 'V-1')
       t.equal((await search({ q: 'martillo '.repeat(11) })).hits[0]?.sku, 'V-1', 'eleven words')
