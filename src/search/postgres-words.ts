@@ -54,17 +54,6 @@ const productsOfShortNumber = 50_000
 /** Codes and short words are not counted. They are about as frequent as this. */
 const productsOfCode = 20
 
-/** Gives the words of phrases that have synonyms these synonyms. */
-export function withPhraseSynonyms(query: ParsedQuery): ParsedQuery {
-  const phrases = [...query.synonyms].filter(([phrase]) => phrase.includes(' '))
-  if (phrases.length === 0) return query
-  const tokens = query.tokens.map((token) => {
-    const own = phrases.filter(([phrase]) => phrase.split(' ').includes(token.text))
-    return { ...token, synonyms: [...token.synonyms, ...own.flatMap(([, synonyms]) => synonyms)] }
-  })
-  return { ...query, tokens }
-}
-
 /** Looks the words up and returns what to search for. */
 export function buildLookUp(query: ParsedQuery) {
   const typed = query.tokens.flatMap(({ kind, text }) => (kind === 'word' ? [text] : []))

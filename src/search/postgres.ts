@@ -26,13 +26,7 @@ import {
   rank,
 } from './hits.ts'
 import { ProductOrder } from './order.ts'
-import {
-  buildLookUp,
-  buildTerms,
-  type QueryTerms,
-  type TokenTerms,
-  withPhraseSynonyms,
-} from './postgres-words.ts'
+import { buildLookUp, buildTerms, type QueryTerms, type TokenTerms } from './postgres-words.ts'
 import type { Facets, ParsedRequest, SearchResult } from './schema.ts'
 
 export type SearchDatabase = {
@@ -86,7 +80,7 @@ export async function searchInPostgres(
   request: ParsedRequest,
   signal: AbortSignal,
 ): Promise<SearchResult> {
-  const query = withPhraseSynonyms(request.query)
+  const { query } = request
   const run = <Row>(statement: RawBuilder<Row>) =>
     runCancellableQuery<Row>(
       { ...database, settings: settings() },

@@ -16,7 +16,7 @@ const maxTokens = 30
 export type QueryToken = Token & {
   /** Whether it ends the text, so that more of it may be typed. */
   isLast: boolean
-  /** Folded words and phrases that mean the same. */
+  /** Folded words and phrases that mean the same, or the same as a phrase that it is part of. */
   synonyms: readonly string[]
   /** Translations of a word, the likelier first. */
   translations: readonly string[]
@@ -48,8 +48,6 @@ export type ParsedQuery = {
   partialCodeKey: string | undefined
   /** Whether the text has numbers and sizes only. They are more often in names than in SKUs. */
   isAmount: boolean
-  /** The synonyms of the words and phrases of the query, folded. */
-  synonyms: SynonymMap
   /** The SKUs that the company puts first for this query, in their order. */
   pinnedSkus: readonly string[]
 }
@@ -66,7 +64,7 @@ export function parseQuery(text: string, companyWords: SearchWords = builtInWord
   const tokens = kept.map((token) => ({
     ...token,
     isLast: token === all.at(-1),
-    synonyms: synonyms.get(token.text) ?? [],
+    synonyms: listSynonyms(token, synonyms),
     translations: token.kind === 'word' ? translateWord(token.text, hiddenWords) : [],
   }))
   const isWord = ({ kind, synonyms: own }: QueryToken) => kind === 'word' || own.length > 0
@@ -81,7 +79,6 @@ export function parseQuery(text: string, companyWords: SearchWords = builtInWord
     orderLines: readOrderLines(text),
     partialCodeKey: toPartialCodeKey(text),
     isAmount: all.every(({ kind }) => kind === 'number' || kind === 'size'),
-    synonyms,
     pinnedSkus: companyWords.pins.get(toWordKey(text)) ?? [],
   }
 }
@@ -104,6 +101,11 @@ function findSynonyms(tokens: Token[], known: SynonymMap): SynonymMap {
     }
   }
   return found
+}
+
+/** Returns the synonyms of a word, and of the phrases that it is a part of. */
+function listSynonyms({ text }: Token, synonyms: SynonymMap): string[] {
+  return [...synonyms].flatMap(([phrase, own]) => (phrase.split(' ').includes(text) ? own : []))
 }
 
 function listFoldedWords(text: string, ignored: ReadonlySet<string>): string[] {

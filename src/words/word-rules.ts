@@ -1,5 +1,5 @@
 // What may be a word of the company: lengths and numbers, and which words would make search worse.
-// The triggers of the tables check the lengths and numbers too (migration 0034).
+// The triggers of the tables check the lengths and numbers too.
 import { stopWords } from '../text/stop-words.ts'
 import { type Token, tokenize, toSearchedText } from '../text/tokens.ts'
 
