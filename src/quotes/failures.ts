@@ -1,31 +1,27 @@
 // What a visitor gets instead of a quote. `failureRules` has one row for each reason. A row names
 // the code of the problem (JSON) and the error page (HTML), and says what the operator learns.
 import type { ProblemCode } from '../http/problem-details.ts'
+import type { QuoteTexts } from '../texts/en.ts'
+import { textsByLanguage } from '../texts/languages.ts'
 
 // A request that comes earlier than the rendering waits for it.
 const pendingRetryAfterMs = 5_000
 // Most connection failures end within a few seconds.
 const retryAfterMs = 5_000
 
+export type ErrorPageName = keyof QuoteTexts['errors']
+
 /**
- * The error pages. `action` is the link on the page: none, to the page of the quote, or to the
- * same URL again. No page reloads by itself, because that would interrupt a screen reader
- * (WCAG 2.2.1). The texts are in src/texts/.
+ * The link on an error page: to the page of the quote, or to the same URL again. No page reloads by
+ * itself, because that would interrupt a screen reader (WCAG 2.2.1).
  */
-export const errorPages = {
-  not_found: { action: null },
-  link_expired: { action: null },
-  link_revoked: { action: null },
-  rate_limited: { action: null },
-  unavailable: { action: 'try-again' },
-  not_acceptable: { action: 'open-page' },
-  internal_error: { action: null },
-  wrong_request: { action: null },
-  pdf_unsupported: { action: 'open-page' },
-  pdf_unavailable: { action: 'open-page' },
-  pending: { action: 'try-again' },
-} as const
-export type ErrorPageName = keyof typeof errorPages
+export const errorPageActions: Partial<Record<ErrorPageName, 'try-again' | 'open-page'>> = {
+  unavailable: 'try-again',
+  pending: 'try-again',
+  not_acceptable: 'open-page',
+  pdf_unsupported: 'open-page',
+  pdf_unavailable: 'open-page',
+}
 
 type FailureRule = {
   code: ProblemCode
@@ -73,7 +69,7 @@ const tryAgainSoonRule: FailureRule = {
 }
 
 const rules = {
-  // These three are also the states of a link: requireOpen (links/link-access.ts) throws them. A
+  // These three are also the states of a link: requireOpen (links/read-link.ts) throws them. A
   // link is also unknown if its token is malformed, or if its quote was deleted or is a draft.
   unknown_link: {
     code: 'not_found',
@@ -137,23 +133,14 @@ export type FailureReason = keyof typeof rules
 export const failureRules: Record<FailureReason, FailureRule> = rules
 
 /**
- * The pages of problems that other parts of the service report, such as the rate limit. Problems
- * of the request itself, such as another method, share one page. It says to open the link as it was
- * received.
+ * Returns the page of a problem that another part of the service reports, such as the rate limit.
+ * Problems of the request itself, such as another method, share one page. It says to open the link
+ * as it was received.
  */
-export const pagesOfProblems: Record<ProblemCode, ErrorPageName> = {
-  invalid_parameter: 'wrong_request',
-  unauthenticated: 'wrong_request',
-  insufficient_scope: 'wrong_request',
-  not_found: 'not_found',
-  method_not_allowed: 'wrong_request',
-  not_acceptable: 'not_acceptable',
-  link_expired: 'link_expired',
-  link_revoked: 'link_revoked',
-  misdirected_request: 'wrong_request',
-  rate_limited: 'rate_limited',
-  internal_error: 'internal_error',
-  unavailable: 'unavailable',
+export function getPageOfProblem(code: ProblemCode): ErrorPageName {
+  return Object.hasOwn(textsByLanguage.en.quotes.errors, code)
+    ? (code as ErrorPageName)
+    : 'wrong_request'
 }
 
 export class QuoteFailure extends Error {

@@ -10,8 +10,8 @@ import { removeAccents } from '../text/accent-folding.ts'
 import {
   type ErrorPageName,
   failureRules,
+  getPageOfProblem,
   needsErrorLog,
-  pagesOfProblems,
   type QuoteFailure,
 } from './failures.ts'
 import { buildContentSecurityPolicy, decodeContent, renderErrorPage } from './page/quote-page.ts'
@@ -113,7 +113,7 @@ export function describeFailure(
 }
 
 export function describeProblem(problem: Problem): DescribedError {
-  return { problem, page: pagesOfProblems[problem.code], showsContact: false }
+  return { problem, page: getPageOfProblem(problem.code), showsContact: false }
 }
 
 export function buildErrorPageResponse(

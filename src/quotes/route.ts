@@ -19,7 +19,7 @@ import {
 import type { GuessLimit } from '../rate-limits/guess-limit.ts'
 import type { TargetRateLimit } from '../rate-limits/request-rate-limits.ts'
 import { failureRules, getRenderingFailureReason, isFailedPdf, QuoteFailure } from './failures.ts'
-import { LinkAccess, requireOpen } from './links/link-access.ts'
+import { createLinkReader, requireOpen } from './links/read-link.ts'
 import { createViewCounter, isHumanView } from './links/view-counter.ts'
 import { QuoteRenderer } from './rendering/quote-renderer.ts'
 import { getRequestedFormat, getRequestedLocale } from './requested-representation.ts'
@@ -67,7 +67,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuoteOptions> = async (app, 
   const { db, company, rateLimit, guessLimit, isHttps, offersReplies, observer, clock } = options
   const { brand, timeZone } = company
   const linkResponseHeaders = createLinkResponseHeaders(brand)
-  const links = new LinkAccess({ db, timeZone, clock, observer })
+  const links = createLinkReader({ db, timeZone, clock, observer })
   const renderer = new QuoteRenderer({ brand, offersReplies, timeZone })
   const countView = options.countViews ? createViewCounter(db, app.log) : null
 

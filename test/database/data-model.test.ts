@@ -9,8 +9,7 @@ import t from 'tap'
 import { getCurrencyDigits } from '../../src/company/currencies.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { registerIndex } from '../../src/indexing/registration.ts'
-import { queryDocument } from '../../src/quotes/links/link-access.ts'
-import { readLink } from '../../src/quotes/links/read-link.ts'
+import { queryDocument, readLink } from '../../src/quotes/links/read-link.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 
 const page = readFileSync(new URL('../../docs/data-model.md', import.meta.url), 'utf8')

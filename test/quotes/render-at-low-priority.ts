@@ -3,8 +3,7 @@
 import { getPriority, setPriority } from 'node:os'
 import { defaultBrand } from '../../src/company/brand.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { queryDocument } from '../../src/quotes/links/link-access.ts'
-import { readLink } from '../../src/quotes/links/read-link.ts'
+import { queryDocument, readLink } from '../../src/quotes/links/read-link.ts'
 import { QuoteRenderer, renderingWait } from '../../src/quotes/rendering/quote-renderer.ts'
 
 // On a busy machine, a process of low priority takes longer than a customer should wait.

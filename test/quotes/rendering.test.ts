@@ -148,7 +148,7 @@ t.test('a large document that was altered or cannot be read is not shown (S41)',
   t.equal(await readMetric(metrics, 'tqs_altered_documents_total'), 1)
   t.match(
     findErrors(lines).at(-1)?.err,
-    { message: /does not match its hash/, stack: /link-access\.ts:\d+/ },
+    { message: /does not match its hash/, stack: /read-link\.ts:\d+/ },
     'the log shows where that was found',
   )
 })

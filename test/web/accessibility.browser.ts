@@ -3,12 +3,12 @@
 // palette.browser.ts check more states, in one look each.
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { type ErrorPageName, errorPages } from '../../src/quotes/failures.ts'
+import type { ErrorPageName } from '../../src/quotes/failures.ts'
 import { createQuoteLink, revokeQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { renderErrorPage } from '../../src/quotes/page/quote-page.ts'
 import type { LinkedQuote, QuoteDocument } from '../../src/quotes/schema.ts'
 import { foldUntilCurrent } from '../../src/stats/summary/fold-statistics.ts'
-import { type Language, languages } from '../../src/texts/languages.ts'
+import { type Language, languages, textsByLanguage } from '../../src/texts/languages.ts'
 import type { ProductPalette } from '../../src/web/palette/palette.d.ts'
 import { buildQuote } from '../stats/quote-builder.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../support/browser.ts'
@@ -126,7 +126,7 @@ t.test('the page of a quote, in every status and language', async (t) => {
 t.test('the page of every error of a link', async (t) => {
   const { legalName, email, phone } = company.seller
   const seller = { legalName, email: email ?? '', phone: phone ?? '' }
-  const names = Object.keys(errorPages) as ErrorPageName[]
+  const names = Object.keys(textsByLanguage.es.quotes.errors) as ErrorPageName[]
   // The pages differ in their text only: each has one language and look, and one of them has all.
   const pages = [
     ...names.map((name, turn) => [name, languages[turn % languages.length]] as const),

@@ -5,9 +5,9 @@ import type { Tables } from '../../database/table-types.ts'
 import { type RegularTaskOptions, repeatRegularly } from '../../monitoring/regular-task.ts'
 import { countNoun } from '../../text/count-noun.ts'
 import type { Language } from '../../texts/languages.ts'
-import { findDocumentWarnings } from './document-warnings.ts'
-import { queryDocument } from './link-access.ts'
-import { generateLinkToken, hashLinkToken } from './read-link.ts'
+import { findUnprintableInDocument } from '../pdf/pdf-text.ts'
+import type { QuoteDocument } from '../schema.ts'
+import { generateLinkToken, hashLinkToken, queryDocument } from './read-link.ts'
 
 /**
  * When a new link expires: at a date, after a lifetime that begins at its creation by the clock of
@@ -21,7 +21,7 @@ export type NewLink = {
   version?: number
   expiry?: LinkExpiry
   language?: Language
-  /** Rejects a quote with a probable mistake: one of document-warnings.ts. */
+  /** Rejects a quote with a probable mistake: one of findDocumentWarnings. */
   isStrict?: boolean
 }
 
@@ -68,6 +68,46 @@ export async function createQuoteLinkWithDetails(
       throw new LinkRefusedError(`--strict rejects it: ${warnings.join('; ')}`)
     return { ...link, ...listed, warnings }
   })
+}
+
+const maxNamedCharacters = 5
+
+/**
+ * Returns a sentence for each probable mistake in the document of a new link: what a customer would
+ * notice before the company does.
+ */
+function findDocumentWarnings(documentJson: string): string[] {
+  const document = JSON.parse(documentJson) as QuoteDocument
+  const { lines, totals, validUntil } = document
+  const warnings: string[] = []
+  if (lines.length === 0) warnings.push('it has no lines')
+  if (totals.gross.amount.startsWith('-'))
+    warnings.push(`its total is below zero: ${totals.gross.amount} ${totals.gross.currency}`)
+  if (validUntil === null) warnings.push('it is valid without end (valid_until is empty)')
+  const withoutReason = lines.filter(({ taxRate, taxReason }) => taxRate === '0' && !taxReason)
+  if (withoutReason.length > 0)
+    warnings.push(
+      `nothing says why line ${listPositions(withoutReason)} has 0 % tax (tax_reason is empty, and ` +
+        'the countries do not decide it)',
+    )
+  const characters = findUnprintableInDocument(documentJson)
+  if (characters.length > 0)
+    warnings.push(`it has no PDF, because the fonts lack ${describeCharacters(characters)}`)
+  return warnings
+}
+
+function listPositions(lines: QuoteDocument['lines']): string {
+  const shown = lines.slice(0, maxNamedCharacters).map(({ position }) => position)
+  return shown.join(', ') + (lines.length > shown.length ? ' …' : '')
+}
+
+/** Returns characters with their code points: "✍ (U+270D)". */
+function describeCharacters(characters: string[]): string {
+  const named = characters.slice(0, maxNamedCharacters).map((character) => {
+    const code = character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
+    return `${character} (U+${code})`
+  })
+  return named.join(', ') + (characters.length > named.length ? ' …' : '')
 }
 
 /** Freezes the document of a quote and inserts the link. Returns its token and id. */

@@ -1,7 +1,8 @@
-// Finds a link by the hash of its token. Decides whether the link is open, and whether its quote is
-// past its validity.
+// Finds a link by the hash of its token, decides whether it is open and its quote past its validity,
+// and reads and verifies its document.
 import { createHash, randomBytes } from 'node:crypto'
-import { CompiledQuery, type Kysely } from 'kysely'
+import { CompiledQuery, type Kysely, sql } from 'kysely'
+import { LRUCache } from 'lru-cache'
 import { toLocalDate } from '../../company/calendar.ts'
 import type { QuoteStatus, Tables } from '../../database/table-types.ts'
 import { QuoteFailure } from '../failures.ts'
@@ -121,4 +122,68 @@ async function queryLink(db: Kysely<Tables>, tokenHash: Buffer): Promise<LinkRow
       cause,
     })
   }
+}
+
+type LinkReaderOptions = {
+  db: Kysely<Tables>
+  timeZone: string
+  clock: () => Date
+  observer: { countAlteredDocument(): void }
+}
+
+/**
+ * How many hashes a process remembers. It forgets the least recently used ones first. It does not
+ * notice if a forgotten hash changes.
+ */
+const maxKnownHashes = 20_000
+
+/**
+ * Returns functions that read links and their documents. A quote is shown only if its link is open
+ * and its document matches the hash of the link. The process also remembers the hashes of the links
+ * that it has shown: the hash of a link must never change.
+ */
+export function createLinkReader({ db, timeZone, clock, observer }: LinkReaderOptions) {
+  const knownHashes = new LRUCache<string, string>({ max: maxKnownHashes })
+  const createAlteredFailure = (message: string) => {
+    observer.countAlteredDocument()
+    return new QuoteFailure('altered', message)
+  }
+  const readState = (token: string) => readLink(db, token, { timeZone, now: clock() })
+  /**
+   * Throws QuoteFailure if the query fails (`database_unreadable`), if somebody has changed the
+   * document or its hash (`altered`), or if the link was closed since it was read.
+   */
+  const readVerifiedDocument = async (token: string, link: OpenLink): Promise<string> => {
+    const { linkId, contentHash } = link
+    const knownHash = knownHashes.get(getLinkIdentity(link))
+    if (knownHash !== undefined && knownHash !== contentHash)
+      throw createAlteredFailure(`The hash of link ${linkId} has changed since it was shown.`)
+    const documentJson = await queryDocument(db, token).catch((cause: unknown) => {
+      const message = `The document of link ${linkId} could not be read.`
+      throw new QuoteFailure('database_unreadable', message, { cause })
+    })
+    if (documentJson === null) {
+      // If the link was closed after it had been read, the visitor learns that.
+      requireOpen(await readState(token))
+      throw new QuoteFailure('no_document', `Link ${linkId} has no document.`)
+    }
+    if (createHash('sha256').update(documentJson).digest('hex') !== contentHash)
+      throw createAlteredFailure(`The document of link ${linkId} does not match its hash.`)
+    knownHashes.set(getLinkIdentity(link), contentHash)
+    return documentJson
+  }
+  return { readState, readVerifiedDocument }
+}
+
+export function requireOpen(link: LinkState): OpenLink {
+  if (link.state !== 'open') throw new QuoteFailure(link.state)
+  return link
+}
+
+/** Returns the document of a link. Returns null if the link is not open by the database's clock. */
+export async function queryDocument(db: Kysely<Tables>, token: string): Promise<string | null> {
+  const { rows } = await sql<{ document: string | null }>`
+    select read_quote_share_document(${hashLinkToken(token)}) as document
+  `.execute(db)
+  return rows[0]?.document ?? null
 }

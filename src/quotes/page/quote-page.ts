@@ -13,7 +13,7 @@ import { Eta } from 'eta'
 import type { Brand } from '../../company/brand.ts'
 import { loadPageTemplates } from '../../pages/page-templates.ts'
 import { type Language, languages, textsByLanguage } from '../../texts/languages.ts'
-import { type ErrorPageName, errorPages } from '../failures.ts'
+import { type ErrorPageName, errorPageActions } from '../failures.ts'
 import { chooseLocale, type Locale, toPlainText, truncatePlainText } from '../formats.ts'
 import type { OpenLink } from '../links/read-link.ts'
 import { findUnprintableInDocument } from '../pdf/pdf-text.ts'
@@ -147,7 +147,7 @@ export function renderErrorPage({
   const texts = textsByLanguage[language].quotes
   const page = templates.render('error', {
     ...texts.errors[name],
-    action: errorPages[name].action,
+    action: errorPageActions[name],
     pageLink: `?format=html${lang}`,
     texts,
     language,
