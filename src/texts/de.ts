@@ -427,7 +427,7 @@ export const home: HomeTexts = {
     'aus.',
   copy: 'Kopieren',
   copied: 'Kopiert',
-  responseSample: 'So beginnt die Antwort',
+  responseSample: 'Die Antwort',
   docs: 'API-Dokumentation',
   search: {
     title: 'Produkte suchen',

@@ -412,7 +412,7 @@ export const home = {
   needsScript: 'The live parts of this page need JavaScript; the code samples work without it.',
   copy: 'Copy',
   copied: 'Copied',
-  responseSample: 'The beginning of the response',
+  responseSample: 'The response',
   docs: 'API documentation',
   search: {
     title: 'Search products',

@@ -399,7 +399,7 @@ export const home: HomeTexts = {
   needsScript: 'Lo vivo de esta página necesita JavaScript; los ejemplos de código valen sin él.',
   copy: 'Copiar',
   copied: 'Copiado',
-  responseSample: 'La respuesta empieza así',
+  responseSample: 'La respuesta',
   docs: 'Documentación de la API',
   search: {
     title: 'Buscar productos',

@@ -418,7 +418,7 @@ export const home: HomeTexts = {
     's’en passent.',
   copy: 'Copier',
   copied: 'Copié',
-  responseSample: 'La réponse commence ainsi',
+  responseSample: 'La réponse',
   docs: 'Documentation de l’API',
   search: {
     title: 'Chercher des produits',

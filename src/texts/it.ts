@@ -410,7 +410,7 @@ export const home: HomeTexts = {
     'senza.',
   copy: 'Copia',
   copied: 'Copiato',
-  responseSample: 'La risposta comincia così',
+  responseSample: 'La risposta',
   docs: 'Documentazione dell’API',
   search: {
     title: 'Cercare prodotti',

@@ -411,7 +411,7 @@ export const home: HomeTexts = {
     'ele.',
   copy: 'Copiar',
   copied: 'Copiado',
-  responseSample: 'A resposta começa assim',
+  responseSample: 'A resposta',
   docs: 'Documentação da API',
   search: {
     title: 'Procurar produtos',

@@ -173,22 +173,16 @@ t.test(
     t.ok(Date.parse(shownAsOf) <= Date.now(), shownAsOf)
     await page.focus('#countries [data-key="FR"]')
     // Advances the clock of the page, so that its next poll is due.
-    const passPollInterval = () => page.clock.runFor(pollIntervalMs)
-    await eventually(
-      async () => {
-        await passPollInterval()
-        return statuses
-      },
-      (all) => all.includes(304),
+    const pollUntil = <Result>(read: () => Promise<Result>, check: (result: Result) => boolean) =>
+      eventually(async () => {
+        await page.clock.runFor(pollIntervalMs)
+        return read()
+      }, check)
+    const laterAsOf = await pollUntil(
+      () => readAsOf(page),
+      (asOf) => asOf > shownAsOf && statuses.includes(304),
     )
     t.ok(statuses.includes(304))
-    const laterAsOf = await eventually(
-      async () => {
-        await passPollInterval()
-        return readAsOf(page)
-      },
-      (asOf) => asOf > shownAsOf,
-    )
     t.ok(laterAsOf > shownAsOf, 'the time of the data advances with each 304')
     t.ok(Date.parse(laterAsOf) <= Date.now(), laterAsOf)
     t.notOk(statuses.slice(1).includes(200))
@@ -200,16 +194,8 @@ t.test(
         issued_on: '2026-05-05',
       }),
     ])
-    t.equal(
-      await eventually(
-        async () => {
-          await passPollInterval()
-          return readQuoteCount(page)
-        },
-        (text) => text === '8',
-      ),
-      '8',
-    )
+    const readCount = () => readQuoteCount(page)
+    t.equal(await pollUntil(readCount, (text) => text === '8'), '8')
     t.ok((await readCells(page, '#countries')).some(([country]) => country === 'Portugal'))
     t.equal(
       await page.evaluate(() => document.activeElement?.getAttribute('data-key')),
@@ -286,31 +272,31 @@ t.test(
         decimal(group.daysToDecision.mean ?? '–'),
       ]
       t.match(stats.revenue.total.amount, '9007199254742320.30', 'more digits than a float holds')
-      t.equal(await readMetric(page, 'revenue'), money(stats.revenue.total))
-      t.equal(await readMetric(page, 'quotes'), String(stats.quotes.total))
-      t.equal(await readMetric(page, 'accepted'), String(stats.quotes.byStatus.accepted))
       const { acceptance, byStatus, daysToDecision, money: outcomes } = stats.quotes
-      t.equal(await readMetric(page, 'open'), money(outcomes.open))
-      t.equal(await readMetric(page, 'lost'), money(outcomes.lost))
-      t.equal(await readMetric(page, 'of-sent'), percent(acceptance.ofSent))
-      t.equal(await readMetric(page, 'of-decided'), percent(acceptance.ofDecided))
-      t.equal(await readMetric(page, 'of-sent-value'), percent(acceptance.ofSentValue))
-      t.equal(await readMetric(page, 'of-decided-value'), percent(acceptance.ofDecidedValue))
-      t.equal(await readMetric(page, 'days'), decimal(daysToDecision.median ?? ''))
-      const notes = async (name: string) =>
-        page.locator(`[data-metric="${name}"] .note`).allTextContents()
-      const { sent, rejected, expired } = byStatus
-      t.match((await notes('open'))[0], `: ${sent}`)
-      t.match((await notes('lost'))[0], `: ${(rejected ?? 0) + (expired ?? 0)}`)
-      t.match((await notes('days'))[0], decimal(daysToDecision.mean ?? ''))
-      t.match((await notes('days'))[1], `: ${daysToDecision.quotes}`)
-      t.equal(
-        await readMetric(page, 'average'),
-        money(stats.revenue.average ?? { amount: '', currency: '' }),
-      )
+      const none = { amount: '', currency: '' }
+      for (const [name, value] of Object.entries({
+        revenue: money(stats.revenue.total),
+        quotes: String(stats.quotes.total),
+        accepted: String(byStatus.accepted),
+        open: money(outcomes.open),
+        lost: money(outcomes.lost),
+        'of-sent': percent(acceptance.ofSent),
+        'of-decided': percent(acceptance.ofDecided),
+        'of-sent-value': percent(acceptance.ofSentValue),
+        'of-decided-value': percent(acceptance.ofDecidedValue),
+        days: decimal(daysToDecision.median ?? ''),
+        average: money(stats.revenue.average ?? none),
+      }))
+        t.equal(await readMetric(page, name), value, name)
+      for (const [name, ...texts] of [
+        ['open', `: ${byStatus.sent}`],
+        ['lost', `: ${(byStatus.rejected ?? 0) + (byStatus.expired ?? 0)}`],
+        ['days', decimal(daysToDecision.mean ?? ''), `: ${daysToDecision.quotes}`],
+      ])
+        t.match(await page.locator(`[data-metric="${name}"] .note`).allTextContents(), texts)
       t.match(
         normalizeSpaces(await page.textContent('[data-metric="revenue"] .previous-value')),
-        money(stats.comparison?.revenue.total ?? { amount: '', currency: '' }),
+        money(stats.comparison?.revenue.total ?? none),
       )
       t.match(
         normalizeSpaces(await page.textContent('[data-metric="quotes"] .previous-value')),

@@ -221,6 +221,16 @@ async function waitForActive(page: Page, name: string): Promise<void> {
   if (last.isBusy || last.name !== name)
     throw new Error(`Active is ${last.isBusy ? 'still busy' : last.name}, not ${name}.`)
 }
+/** Reads again and again until the check holds. Returns what was read last. */
+const until = <Result>(
+  page: Page,
+  read: (page: Page) => Promise<Result>,
+  check: (result: Result) => boolean,
+) => eventually(() => read(page), check)
+/** Waits until something has this value. */
+async function becomes<Value>(t: Test, read: () => Promise<Value>, value: Value): Promise<void> {
+  t.equal(await eventually(read, (current) => current === value), value)
+}
 /** Waits until a part of the palette shows a text that matches. */
 async function shows(t: Test, page: Page, part: string, text: RegExp): Promise<void> {
   const read = () => page.locator(`[part~=${part}]`).innerText()
@@ -231,11 +241,7 @@ async function search(page: Page, text: string, name: string): Promise<void> {
   await openAndType(page, text)
   await waitForActive(page, name)
 }
-const waitForChosen = (page: Page) =>
-  eventually(
-    () => readChosen(page),
-    (all) => all.length > 0,
-  )
+const waitForChosen = (page: Page) => until(page, readChosen, (all) => all.length > 0)
 const readSkus = async (page: Page) => (await readChosen(page)).map(({ hit }) => hit.sku)
 const readHeadings = (page: Page) => page.locator('[part=heading]').allTextContents()
 async function reload(page: Page): Promise<void> {
@@ -291,9 +297,8 @@ t.test('is operated by keyboard alone', async (t) => {
     async (t) => {
       await page.focus('#notes')
       await openAndType(page, 'de bola')
-      const all = await eventually(
-        () => readNames(page),
-        (names) => names.slice(0, 3).every((name) => name.includes('de bola')),
+      const all = await until(page, readNames, (names) =>
+        names.slice(0, 3).every((name) => name.includes('de bola')),
       )
       t.ok(all.length >= 3)
       const pressAndFindIndex = async (pressed: string) => {
@@ -470,13 +475,7 @@ t.test('supports dead keys and input methods', async (t) => {
   // The list is dimmed a moment later, because it does not answer what is typed.
   t.equal((await readNames(page))[0], 'Camión de juguete de madera')
   await commit('ó')
-  t.equal(
-    await eventually(
-      async () => queries().at(-1),
-      (query) => query === 'camió',
-    ),
-    'camió',
-  )
+  await becomes(t, async () => queries().at(-1), 'camió')
   t.notOk(
     queries().some((query) => query?.includes('´')),
     'a pending accent starts no search',
@@ -561,9 +560,8 @@ t.test('drops late responses and keeps the old results until the right response'
   await delayResponse(page, 'martill', 400)
   await delayResponse(page, 'm', 50)
   for (const letter of 'martill') await typeText(page, letter)
-  const shownTexts = await eventually(
-    () => recordedTexts(page),
-    (all) => all.includes('Martillo de bola 300 g'),
+  const shownTexts = await until(page, recordedTexts, (all) =>
+    all.includes('Martillo de bola 300 g'),
   )
   t.ok(!shownTexts.includes('Cable H07V-K 2,5 mm², azul'))
   t.ok(firstName)
@@ -650,9 +648,8 @@ t.test('waits for Retry-After when the rate limit is exceeded, then searches onc
   // The message is shown for a second, which may pass between two polls of a slow machine.
   await recordTexts(page, ['[part~=status]'])
   for (const letter of 'martillo') await typeText(page, letter)
-  const shownTexts = await eventually(
-    () => recordedTexts(page),
-    (texts) => texts.some((text) => /Demasiadas/.test(text)),
+  const shownTexts = await until(page, recordedTexts, (texts) =>
+    texts.some((text) => /Demasiadas/.test(text)),
   )
   t.ok(shownTexts.includes('Demasiadas búsquedas. Sigo en 1 s.'), shownTexts.join(' | '))
   t.ok((await readNames(page)).length > 0)
@@ -761,10 +758,7 @@ t.test('says that the service is unreachable or unavailable, and retries', async
   await shows(t, page, 'status', /El buscador no responde/)
   await page.unrouteAll()
   // On a busy machine the fallback answers, which has another order.
-  await eventually(
-    () => readStatus(page),
-    (text) => /resultado/.test(text ?? ''),
-  )
+  await until(page, readStatus, (text) => /resultado/.test(text ?? ''))
   t.match(await readStatus(page), /^\d.* resultados?/)
   t.ok((await readNames(page)).includes('Llave ajustable 250 mm'))
 })
@@ -821,18 +815,12 @@ t.test('a favourite chosen while offline is chosen when the connection is back',
   const chooseOffline = async () => {
     await context.setOffline(true)
     await page.keyboard.press('Control+Enter')
-    await eventually(
-      () => readStatus(page),
-      (text) => /^Sin conexión/.test(text ?? ''),
-    )
+    await until(page, readStatus, (text) => /^Sin conexión/.test(text ?? ''))
     t.match(await readStatus(page), /^Sin conexión/)
   }
   const waitForNoStatus = async () => {
     await context.setOffline(false)
-    const status = await eventually(
-      () => readStatus(page),
-      (text) => text === '',
-    )
+    const status = await until(page, readStatus, (text) => text === '')
     t.equal(status, '', 'the message disappears')
   }
   await chooseOffline()
@@ -910,17 +898,15 @@ t.test('shows more results by keyboard, and marks the first new one', async (t) 
   )
   await openAndType(page, 'llave')
   // While a failed search waits for its repetition, the palette shows the results of "l".
-  const before = await eventually(
-    () => readNames(page),
-    (names) => names[1] === 'Mostrar 1 más',
-  )
+  const before = await until(page, readNames, (names) => names[1] === 'Mostrar 1 más')
   t.match(before, [/^Llave/, 'Mostrar 1 más'])
   t.equal(before.length, 2)
   await page.keyboard.press('ArrowUp')
   t.match(await readActiveName(page), /^Mostrar/)
   await page.keyboard.press('Enter')
-  const after = await eventually(
-    () => readNames(page),
+  const after = await until(
+    page,
+    readNames,
     (names) => !names.some((name) => name.startsWith('Mostrar')),
   )
   t.equal(after.length, 2)
@@ -1064,10 +1050,7 @@ t.test('offers the actions of the page in their groups', async (t) => {
     )
   })
   await page.keyboard.press('Control+k')
-  const headings = await eventually(
-    () => readHeadings(page),
-    (texts) => texts.includes('Ir a'),
-  )
+  const headings = await until(page, readHeadings, (texts) => texts.includes('Ir a'))
   t.same(headings.slice(-2), ['Acciones', 'Ir a'])
   t.same(await findAccessibilityViolations(page), [])
   await typeText(page, 'OFERTÁ')
@@ -1372,13 +1355,7 @@ t.test('marks corrections in every language, and says what was corrected', async
     }, language)
     await openAndType(page, 'martilo')
     const mark = page.locator('[part~=corrected]').first()
-    t.equal(
-      await eventually(
-        async () => ((await mark.count()) > 0 ? mark.innerText() : ''),
-        (shown) => shown === text,
-      ),
-      text,
-    )
+    await becomes(t, async () => ((await mark.count()) > 0 ? mark.innerText() : ''), text)
     t.match(await readStatus(page), /^2 .* · martilo → martillo$/)
     t.same(await findAccessibilityViolations(page), [])
     await page.keyboard.press('Escape')
@@ -1711,13 +1688,7 @@ t.test('a dead key in an input of the page starts no search', async (t) => {
   await session.send('Input.imeSetComposition', { text: '´', selectionStart: 1, selectionEnd: 1 })
   t.equal(await page.inputValue('#product'), '´')
   await session.send('Input.insertText', { text: 'á' })
-  t.equal(
-    await eventually(
-      async () => queries().at(-1),
-      (query) => query === 'á',
-    ),
-    'á',
-  )
+  await becomes(t, async () => queries().at(-1), 'á')
   t.same([...new Set(queries())], ['á'])
 })
 
@@ -1797,13 +1768,7 @@ t.test('takes the language of its attribute, its surroundings or the document', 
       [ofDocument, ofParent, ofElement],
     )
     await page.keyboard.press('Control+k')
-    t.equal(
-      await eventually(
-        () => page.getByRole('combobox').getAttribute('placeholder'),
-        (text) => text === placeholder,
-      ),
-      placeholder,
-    )
+    await becomes(t, () => page.getByRole('combobox').getAttribute('placeholder'), placeholder)
     await page.keyboard.press('Escape')
   }
 })
