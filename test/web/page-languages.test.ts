@@ -2,29 +2,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
+import type { DashboardTexts } from '../../src/texts/en.ts'
 import { languages, textsByLanguage } from '../../src/texts/languages.ts'
+import { createFormats } from '../../src/web/browser/number-and-date-formats.ts'
 import type { PaletteTexts } from '../../src/web/palette/palette.d.ts'
 import { testService } from '../support/service/test-service.ts'
-
-type PageTexts = {
-  heading: string
-  announcement?: string
-  quotesInPeriod?: string
-  notUpdated?: string
-  withoutRate?: Counted
-}
-
-type Counted = { one: string; other: string }
-type Formats = {
-  choosePlural(count: number, texts: Counted): string
-  ago(seconds: number): string
-}
-
-/** The scripts of browsers have no declaration files. */
-const loadScript = (path: string) => import(new URL(`../../src/web/${path}`, import.meta.url).href)
-const { createFormats }: { createFormats(locale: string): Formats } = await loadScript(
-  'browser/number-and-date-formats.js',
-)
 
 const { app } = await testService(t, { index: false, config: { WEB_PARTS: ['home', 'dashboard'] } })
 
@@ -35,7 +17,7 @@ async function readPage(path: string, language: string) {
     /<script type="application\/json" id="page">(.*?)<\/script>/s.exec(body) ?? []
   const data = JSON.parse(json) as {
     locale: string
-    texts: PageTexts
+    texts: { heading: string } & Partial<DashboardTexts>
     otherLanguages?: { code: string }[]
   }
   return { body, ...data }

@@ -1,7 +1,7 @@
 // What the service has put into the page: the texts of its language and the company.
 
 import type { DashboardTexts } from '../../texts/en.ts'
-import { createFormats } from '../browser/number-and-date-formats.js'
+import { createFormats } from '../browser/number-and-date-formats.ts'
 
 type PageData = {
   company: string

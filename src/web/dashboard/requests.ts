@@ -1,5 +1,5 @@
 // The requests of the dashboard, each with the visitor's key if there is one, and why they fail.
-import { fetchWithTimeout } from '../browser/fetch-with-timeout.js'
+import { fetchWithTimeout } from '../browser/fetch-with-timeout.ts'
 
 // Types only: nothing of the service becomes part of the script.
 export type Stats = import('../../stats/schema.ts').Stats

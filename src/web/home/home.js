@@ -1,8 +1,8 @@
 // The script of the page /: shows live responses, and copies code samples. The palette is a separate
 // script.
 import { listenToCopyButtons } from '../../pages/copy-buttons.js'
-import { fetchWithTimeout } from '../browser/fetch-with-timeout.js'
-import { createFormats } from '../browser/number-and-date-formats.js'
+import { fetchWithTimeout } from '../browser/fetch-with-timeout.ts'
+import { createFormats } from '../browser/number-and-date-formats.ts'
 
 /** @import { HomeTexts } from '../../texts/en.ts' */
 /** @import { ProductSelectEvent } from '../palette/palette.d.ts' */

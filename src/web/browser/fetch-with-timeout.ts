@@ -10,10 +10,8 @@ export const requestTimeoutMs = 20_000
 /**
  * Returns the response of `fetch`. Throws like `fetch`, and a TimeoutError after the time limit,
  * also while the body is read.
- * @param {string} url
- * @param {RequestInit} [options]
  */
-export function fetchWithTimeout(url, { signal, ...options } = {}) {
+export function fetchWithTimeout(url: string, { signal, ...options }: RequestInit = {}) {
   const timeout = AbortSignal.timeout(requestTimeoutMs)
   return fetch(url, { ...options, signal: signal ? AbortSignal.any([signal, timeout]) : timeout })
 }
