@@ -1,14 +1,9 @@
 // Parses the options of scripts/import.ts.
 import { isLocalDate } from '../../src/company/calendar.ts'
-import { foldName } from '../../src/imports/column-aliases.ts'
-import {
-  type FileFormat,
-  type FileKind,
-  fileColumnsOf,
-  formatWords,
-  type TableOptions,
-} from '../../src/imports/file-format.ts'
+import { type FileFormat, formatWords, type TableOptions } from '../../src/imports/file-format.ts'
+import { type FileKind, fileKinds } from '../../src/imports/file-kinds.ts'
 import type { ProductImportOptions } from '../../src/imports/import-products.ts'
+import { foldName } from '../../src/imports/known-words.ts'
 import type { QuoteImportOptions } from '../../src/imports/quotes/import-quotes.ts'
 import { type OptionValues, UsageError } from './command.ts'
 
@@ -107,7 +102,7 @@ function splitAtLastEquals(option: string, text: string): [string, string] {
 }
 
 function parseColumn(kind: FileKind, text: string): string {
-  const { allowed } = fileColumnsOf(kind)
+  const { allowed } = fileKinds[kind]
   const column = allowed.find((name) => foldName(name) === foldName(text))
   if (column) return column
   throw new UsageError(`There is no column ${text} of ${kind}: use one of ${allowed.join(', ')}.`)

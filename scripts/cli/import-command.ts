@@ -3,18 +3,15 @@ import type { Readable } from 'node:stream'
 import { openPool } from '../../src/database/postgres-pool.ts'
 import {
   type FileKind,
-  fileColumnsOf,
-  productFileColumns,
-  quoteFields,
-  quoteFileColumns,
+  fileKinds,
   quoteLineFields,
-  wordFileColumns,
-} from '../../src/imports/file-format.ts'
+  repeatedQuoteFields,
+} from '../../src/imports/file-kinds.ts'
 import { defaultDeactivationLimitPercent } from '../../src/imports/import-products.ts'
 import { maxUsualRateFactor } from '../../src/imports/quotes/quote-warnings.ts'
 import { type CommandContext, executeCommand, UsageError } from './command.ts'
 import { importArguments, parseImportOptions } from './import-arguments.ts'
-import { fileKinds, importFile } from './import-file.ts'
+import { importFile } from './import-file.ts'
 
 const help = `
 Usage: node scripts/import.ts products FILE [--full [--allow-removals N%]] [OPTIONS]
@@ -49,7 +46,8 @@ is CSV, gzipped or not, an Excel workbook (.xlsx), JSON lines, or - for standard
 Warnings name what was imported but may be a mistake: rates that differ from the usual rate of their
 currency by more than a factor of ${maxUsualRateFactor} or look inverted, percentages that
 look like fractions, accepted quotes without a rate, identical lines in a quote, a quote number with
-two dates, quotes that a full file does not have, pinned SKUs that no active product has, SKUs that
+two dates, quotes to send without valid_until or with a total below zero, 0 % tax without a reason,
+characters that no PDF can show, quotes that a full file does not have, pinned SKUs that no active product has, SKUs that
 differ only by case or blanks or have invisible characters, and unknown codes of units.
 
 Columns. The first row names them, in any order, without regard to case and accents. The usual names
@@ -70,16 +68,16 @@ Cells with a delimiter are in quotation marks. Spaces around a cell and invisibl
 removed, an empty cell means no value, blank rows are skipped, and empty cells at the end of a row
 may be left out.
 
-Columns of products (required: ${productFileColumns.required.join(', ')}; name for new products):
-${wrapColumns(productFileColumns.allowed)}
+Columns of products (required: ${fileKinds.products.required.join(', ')}; name for new products):
+${wrapColumns(fileKinds.products.allowed)}
   The sku identifies a product. Columns that the file does not have keep their values. A product
   has both a price and a currency, or neither. active is true (or yes, sí, verdadero, 1, or empty)
   or false (or no, falso, 0), in upper or lower case.
 
 Columns of quotes, of which these are required:
-${wrapColumns(quoteFileColumns.required)}
+${wrapColumns(fileKinds.quotes.required)}
 All fields of a quote:
-${wrapColumns(quoteFields)}
+${wrapColumns(['number', 'version', ...repeatedQuoteFields])}
   and for each line of the quote, which is one row:
 ${wrapColumns(quoteLineFields)}
   number and version (1 if empty) identify a quote. Its rows may be anywhere in the file, and the
@@ -95,20 +93,20 @@ ${wrapColumns(quoteLineFields)}
   position may be empty on all rows of a quote: its lines are then numbered in file order.
   An unknown customer (name, tax id, country) is created; existing customers are not changed.
 
-Columns of quote-statuses: ${fileColumnsOf('quote-statuses').allowed.join(', ')}
+Columns of quote-statuses: ${fileKinds['quote-statuses'].allowed.join(', ')}
   What an ERP sends most often. Without a version it is the newest one. An empty decided_on stays
   as it is.
 
 Words for search. The first column identifies a row; | separates the values of a list. They apply
 within seconds, in every process, and the index is not rebuilt.
-Columns of synonyms: ${wordFileColumns.synonyms.allowed.join(', ')}
+Columns of synonyms: ${fileKinds.synonyms.allowed.join(', ')}
   A search for the word, or any of its 1 to 20 synonyms, finds products with any of them. two_way
   no: only a search for the word does. A word or synonym has up to 3 words and 50 characters. A
   synonym is not followed further. Built-in synonyms of trade apply besides, see hidden-words.
-Columns of pins: ${wordFileColumns.pins.allowed.join(', ')}
+Columns of pins: ${fileKinds.pins.allowed.join(', ')}
   The products with these SKUs come first if somebody searches for exactly this text, whatever its
   case and accents. Only an exact SKU comes before them. They obey category and brand.
-Columns of hidden-words: ${wordFileColumns['hidden-words'].allowed.join(', ')}
+Columns of hidden-words: ${fileKinds['hidden-words'].allowed.join(', ')}
   hides is synonyms, which switches off the built-in synonyms and translations of the word (* for
   all of them), or word: search ignores the word if others are typed with it. Empty: synonyms.
 
@@ -132,7 +130,9 @@ export function runImportCommand(context: ImportContext): Promise<number> {
     importArguments,
     async (values, [kind, file, ...others]) => {
       if (!isFileKind(kind))
-        throw new UsageError(`Name what to import: ${fileKinds.join(', ')}, and the file.`)
+        throw new UsageError(
+          `Name what to import: ${Object.keys(fileKinds).join(', ')}, and the file.`,
+        )
       if (!file) throw new UsageError('Name the file to import, or - for standard input.')
       if (others.length > 0)
         throw new UsageError(`Import one file at a time: remove ${others.join(' ')}.`)
@@ -165,7 +165,7 @@ export function runImportCommand(context: ImportContext): Promise<number> {
 }
 
 function isFileKind(kind: string | undefined): kind is FileKind {
-  return fileKinds.some((known) => known === kind)
+  return kind !== undefined && Object.hasOwn(fileKinds, kind)
 }
 
 /** Returns the columns in lines of at most 100 characters. */

@@ -1,13 +1,14 @@
 // Imports one file for the command line: opens it, shows the progress, and describes the result.
 import type { Readable } from 'node:stream'
 import type { Pool } from 'pg'
-import { type FileKind, ImportError } from '../../src/imports/file-format.ts'
+import { ImportError } from '../../src/imports/file-format.ts'
+import type { FileKind } from '../../src/imports/file-kinds.ts'
 import { importProducts, type ProductImportOptions } from '../../src/imports/import-products.ts'
-import type { ImportOptions } from '../../src/imports/import-transaction.ts'
 import { importWords } from '../../src/imports/import-words.ts'
 import { importQuoteStatuses } from '../../src/imports/quotes/import-quote-statuses.ts'
 import { importQuotes, type QuoteImportOptions } from '../../src/imports/quotes/import-quotes.ts'
 import { type ImportSource, openFile } from '../../src/imports/readers/file-source.ts'
+import type { ImportOptions } from '../../src/imports/run-import.ts'
 import { findUnprintable } from '../../src/quotes/pdf/pdf-text.ts'
 import { showProgress } from './import-progress.ts'
 import { type AnySummary, describeSummary, exitStatusOf } from './import-summary.ts'
@@ -23,9 +24,6 @@ const importers: Record<FileKind, Importer> = {
   pins: (pool, source, options) => importWords(pool, 'pins', source, options),
   'hidden-words': (pool, source, options) => importWords(pool, 'hidden-words', source, options),
 }
-
-/** The kinds of file that can be imported. */
-export const fileKinds = Object.keys(importers) as FileKind[]
 
 export type FileImport = {
   kind: FileKind

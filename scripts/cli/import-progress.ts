@@ -1,6 +1,6 @@
 // Shows the progress of an import: one line that is rewritten on a terminal, else a line every 5 s.
 import { clearLine, cursorTo } from 'node:readline'
-import type { FileKind } from '../../src/imports/file-format.ts'
+import type { FileKind } from '../../src/imports/file-kinds.ts'
 import type { ImportStep, LockHolder } from '../../src/imports/import-transaction.ts'
 import { formatCount } from '../../src/text/count-noun.ts'
 

@@ -1,11 +1,11 @@
 // Describes the result of an import for the command line, and its exit status.
 
-import type { FileKind } from '../../src/imports/file-format.ts'
+import type { FileKind } from '../../src/imports/file-kinds.ts'
 import type { ProductsSummary } from '../../src/imports/import-products.ts'
-import type { ImportSummary } from '../../src/imports/import-transaction.ts'
 import { describeWarning } from '../../src/imports/import-warnings.ts'
 import type { WordsSummary } from '../../src/imports/import-words.ts'
 import type { QuotesSummary } from '../../src/imports/quotes/import-quotes.ts'
+import type { ImportSummary } from '../../src/imports/run-import.ts'
 import { countNoun, formatCount } from '../../src/text/count-noun.ts'
 
 /** The summary of an import of any kind. */

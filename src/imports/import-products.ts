@@ -1,52 +1,22 @@
-// Imports a product file: stages its rows, checks them, and inserts or updates products by SKU.
+// Imports a product file: checks its rows, and inserts or updates products by SKU.
 import type { ClientBase, Pool } from 'pg'
-import { type ProductColumn, type ProductField, productFields } from '../products/fields.ts'
 import { countNoun, formatCount } from '../text/count-noun.ts'
+import { sqlListOfNoWords } from './cells.ts'
+import { ImportError } from './file-format.ts'
 import {
-  type CellCheck,
-  checkCountry,
-  checkCurrency,
-  checkDecimal,
-  checkHsCode,
-  checkLength,
-  checkSku,
-  checkUnit,
-  checkYesOrNo,
-  type KnownCodes,
-  readKnownCodes,
-  sqlListOfNoWords,
-} from './cells/cell-checks.ts'
-import {
-  type CellReader,
-  createFormatReaders,
-  readCode,
-  readSingleBlanks,
-  readUnit,
-} from './cells/cell-readers.ts'
-import { type CrossCellRule, createRowReader, type RowRules } from './cells/row-rules.ts'
-import { type FileFormat, ImportError, productFileColumns } from './file-format.ts'
-import {
-  type ImportOptions,
-  type ImportSummary,
-  runInImportTransaction,
-} from './import-transaction.ts'
-import {
-  CaseList,
   findUnknownUnits,
   type ImportWarning,
   readWarning,
   throwIfWarned,
 } from './import-warnings.ts'
 import type { ImportSource } from './readers/file-source.ts'
-import { openTable } from './readers/open-table.ts'
+import { addRepeatedKeyProblems, throwIfKeysAreUnknown } from './row-problems.ts'
 import {
-  addRepeatedKeyProblems,
-  createProblemsTable,
-  moveInvalidRowsToRejects,
-  throwIfKeysAreUnknown,
-  throwIfRowsAreInvalid,
-} from './row-problems.ts'
-import { stageRows } from './staging-table.ts'
+  type ImportContext,
+  type ImportOptions,
+  type ImportSummary,
+  runImport,
+} from './run-import.ts'
 
 export type ProductImportOptions = ImportOptions & {
   /**
@@ -67,60 +37,35 @@ export type ProductsSummary = ImportSummary & {
 
 /**
  * Imports a table of products: all rows or none, or all valid rows if `rejectedRows` is given. The
- * SKU identifies a product. Columns that the file does not have keep their values. If the import is
- * rejected, throws an ImportError and leaves the database unchanged.
+ * SKU identifies a product. Columns that the file does not have keep their values.
  */
 export async function importProducts(
   pool: Pool,
   source: ImportSource,
   options: ProductImportOptions = {},
 ): Promise<ProductsSummary> {
-  const { onStep, rejectedRows, isFull = false, isStrict = false } = options
-  return runInImportTransaction(pool, { ...options, kind: 'products' }, async (client) => {
-    const codes = await readKnownCodes(client)
-    onStep?.('reading')
-    const cleanedSkus = new CaseList('invisible_characters')
-    const file = await openTable(source, productFileColumns, options)
-    const { columns, format } = file
-    const read = await stageRows(client, file, {
-      ...options,
-      readRow: createRowReader(createProductRowRules(codes, columns, format), columns, cleanedSkus),
-      keyColumn: 'sku',
-    })
-    onStep?.('checking')
-    await client.query('analyze staged (file_line, sku)')
-    await createProblemsTable(client)
-    await addRepeatedKeyProblems(client, 'sku')
-    await addIncompleteProductProblems(client, columns)
-    if (!rejectedRows) await throwIfRowsAreInvalid(client)
-    if (isFull) {
-      // Before the invalid rows leave `staged`: a product with an invalid row stays as it is.
-      const missing = await createMissingProductsTable(client)
-      await throwIfTooManyMissing(
-        client,
-        options.deactivationLimitPercent ?? defaultDeactivationLimitPercent,
-      )
-      if (missing > 0)
-        await throwIfKeysAreUnknown(client, file, {
-          key: 'sku',
-          reason:
-            `The file lacks ${countNoun(missing, 'active product')}. Correct this first: ` +
-            '--full would make a product inactive although the file may have it.',
-        })
-    }
-    const rejected = await moveInvalidRowsToRejects(client, rejectedRows, file)
-    onStep?.('writing')
-    const warnings = [
-      ...cleanedSkus.list(),
-      ...(await findSimilarSkus(client)),
-      ...(await findUnknownUnits(client)),
-    ]
-    if (isStrict) throwIfWarned(warnings)
-    const { inserted, updated } = await writeProducts(client, columns, isFull)
-    const unchanged = read - rejected - inserted - updated
-    const deactivation = isFull ? await deactivateMissingProducts(client) : noneDeactivated
-    const { readAs } = file
-    return { readAs, read, inserted, updated, unchanged, rejected, warnings, ...deactivation }
+  const { isFull = false, isStrict = false, deactivationLimitPercent } = options
+  return runImport(pool, source, options, {
+    kind: 'products',
+    analyzed: 'file_line, sku',
+    async addProblems({ client, file }) {
+      await addRepeatedKeyProblems(client, 'sku')
+      await addIncompleteProductProblems(client, file.columns)
+    },
+    // Before the invalid rows leave `staged`: a product with an invalid row stays as it is.
+    async compare(context) {
+      if (isFull) await findMissingProducts(context, deactivationLimitPercent)
+    },
+    async write({ client, file, warnings: ownWarnings }) {
+      const similarSkus = await findSimilarSkus(client)
+      const warnings = [...ownWarnings, ...similarSkus, ...(await findUnknownUnits(client))]
+      if (isStrict) throwIfWarned(warnings)
+      const written = await writeProducts(client, file.columns, isFull)
+      const deactivation = isFull
+        ? await deactivateMissingProducts(client)
+        : { deactivated: 0, deactivatedSkus: [] }
+      return { ...written, ...deactivation, warnings }
+    },
   })
 }
 
@@ -146,82 +91,16 @@ function findSimilarSkus(client: ClientBase): Promise<ImportWarning[]> {
   )
 }
 
-const noneDeactivated = { deactivated: 0, deactivatedSkus: [] }
-
-function createProductRowRules(
-  codes: KnownCodes,
-  columns: readonly string[],
-  format: FileFormat,
-): RowRules<ProductColumn> {
-  return {
-    nonEmpty: ['sku', 'name'],
-    readers: { ...createFormatReaders(productFileColumns, format), ...cellReaders },
-    cells: createCellChecks(codes),
-    // If the file has only one of the two columns, the product in the database may have the other.
-    crossCellRules:
-      columns.includes('price') && columns.includes('currency') ? priceAndCurrency : [],
-  }
-}
-
-const fields = Object.values<ProductField>(productFields)
-
-/** How the cells of a kind are brought into their plain form. Others depend on the format. */
-const readersByKind: Partial<Record<ProductField['cell'], CellReader>> = {
-  line: readSingleBlanks,
-  unit: readUnit,
-  currency: readCode,
-  country: readCode,
-}
-const cellReaders = Object.fromEntries(
-  fields.flatMap(({ column, cell }) => {
-    const reader = readersByKind[cell]
-    return reader ? [[column, reader]] : []
-  }),
-)
-
-function createCellChecks(codes: KnownCodes): Record<ProductColumn, CellCheck> {
-  const checks: Record<ProductField['cell'], (maxLength: number) => CellCheck> = {
-    sku: () => checkSku,
-    text: checkLength,
-    line: checkLength,
-    unit: () => checkUnit,
-    price: () => checkDecimal({ wholeDigits: 15, decimals: 4 }),
-    currency: () => checkCurrency(codes),
-    hs_code: () => checkHsCode,
-    country: () => checkCountry(codes),
-    boolean: () => checkYesOrNo,
-  }
-  return Object.fromEntries(
-    fields.map(({ column, cell, maxLength = 0 }) => [column, checks[cell](maxLength)]),
-  ) as Record<ProductColumn, CellCheck>
-}
-
-const priceAndCurrency: CrossCellRule<ProductColumn>[] = [
-  {
-    columns: ['currency', 'price'],
-    findProblem: (currency: string, price: string) =>
-      price && !currency ? 'is missing: a price needs its currency' : undefined,
-  },
-  {
-    columns: ['price', 'currency'],
-    findProblem: (price: string, currency: string) =>
-      currency && !price ? 'is missing: a currency needs its price' : undefined,
-  },
-]
-
 async function addIncompleteProductProblems(client: ClientBase, columns: string[]): Promise<void> {
-  if (!columns.includes('name')) await addMissingNameProblems(client)
+  if (!columns.includes('name'))
+    await client.query(`
+      insert into problems (file_line, problem)
+      select file_line, 'sku: there is no such product yet, and a new one needs the column name'
+      from staged
+      where not is_malformed and sku is not null
+        and not exists (select from products where products.sku = staged.sku)`)
   if (columns.includes('price') !== columns.includes('currency'))
     await addIncompletePriceProblems(client, columns.includes('price') ? 'price' : 'currency')
-}
-
-async function addMissingNameProblems(client: ClientBase): Promise<void> {
-  await client.query(`
-    insert into problems (file_line, problem)
-    select file_line, 'sku: there is no such product yet, and a new one needs the column name'
-    from staged
-    where not is_malformed and sku is not null
-      and not exists (select from products where products.sku = staged.sku)`)
 }
 
 /** A product has both a price and a currency, or neither. */
@@ -248,34 +127,38 @@ const maxListedSkus = 100
 const maxSkusInMessage = 5
 
 /**
- * Creates the temporary table `missing_products`: active products that are not in `staged`. Returns
- * their number.
+ * Creates the temporary table `missing_products`: active products that are not in `staged`. Throws
+ * an ImportError if they are more than the limit, or if the file may have them in invalid rows.
  */
-async function createMissingProductsTable(client: ClientBase): Promise<number> {
-  const { rowCount } = await client.query(`
+async function findMissingProducts(
+  { client, file }: ImportContext,
+  limitPercent = defaultDeactivationLimitPercent,
+): Promise<void> {
+  await client.query(`
     create temporary table missing_products on commit drop as
     select id, sku from products
     where active and not exists (select from staged where staged.sku = products.sku)`)
-  return rowCount ?? 0
-}
-
-async function throwIfTooManyMissing(client: ClientBase, limitPercent: number): Promise<void> {
-  const { rows } = await client.query<{ missing: string; active: string; skus: string[] | null }>(
-    `select (select count(*) from missing_products) as missing,
-      (select count(*) from products where active) as active,
+  const { rows } = await client.query<{ missing: number; active: number; skus: string[] | null }>(
+    `select (select count(*)::integer from missing_products) as missing,
+      (select count(*)::integer from products where active) as active,
       (select array_agg(sku) from (
         select sku from missing_products order by sku limit ${maxSkusInMessage}
       ) first) as skus`,
   )
-  const missing = Number(rows[0]?.missing)
-  const active = Number(rows[0]?.active)
-  if (missing * 100 <= active * limitPercent) return
-  const rest = missing > maxSkusInMessage ? ', …' : ''
-  throw new ImportError(
-    `The file lacks ${formatCount(missing)} of ${formatCount(active)} active products ` +
-      `(${(rows[0]?.skus ?? []).join(', ')}${rest}). --full would make them inactive, but the ` +
-      `limit is ${limitPercent} %. Nothing was imported. If the file is complete, add ` +
-      `--allow-removals ${Math.ceil((missing * 100) / active)}%.`,
+  const { missing = 0, active = 0, skus = [] } = rows[0] ?? {}
+  if (missing === 0) return
+  if (missing * 100 > active * limitPercent)
+    throw new ImportError(
+      `The file lacks ${formatCount(missing)} of ${formatCount(active)} active products ` +
+        `(${(skus ?? []).join(', ')}${missing > maxSkusInMessage ? ', …' : ''}). --full would make ` +
+        `them inactive, but the limit is ${limitPercent} %. Nothing was imported. If the file is ` +
+        `complete, add --allow-removals ${Math.ceil((missing * 100) / active)}%.`,
+    )
+  await throwIfKeysAreUnknown(
+    client,
+    file,
+    `The file lacks ${countNoun(missing, 'active product')}. Correct this first: ` +
+      '--full would make a product inactive although the file may have it.',
   )
 }
 

@@ -1,46 +1,20 @@
 // Runs an import in one transaction that can be cancelled at any moment before its commit.
-import type { Writable } from 'node:stream'
 import { type ClientBase, DatabaseError, type Pool } from 'pg'
 import { cancelOnAbort } from '../database/cancellable-query.ts'
 import { describeError } from '../monitoring/describe-error.ts'
-import { type FileKind, ImportError, type TableOptions } from './file-format.ts'
-import type { ImportWarning } from './import-warnings.ts'
+import { ImportError } from './file-format.ts'
+import type { FileKind } from './file-kinds.ts'
 
 /** What an import is doing. `waiting`: another import of the same kind has the lock. */
 export type ImportStep = 'waiting' | 'reading' | 'checking' | 'writing'
 
-export type ImportOptions = TableOptions & {
-  /** Everything is checked and written, and then rolled back. */
+type TransactionOptions = {
+  kind: FileKind
+  /** The work is rolled back. */
   isDryRun?: boolean
-  /**
-   * Receives the invalid rows as CSV; the valid rows are then imported. The stream is ended before
-   * the import is committed. If every row is valid, nothing is written to it. Without this option
-   * an invalid row is an error.
-   */
-  rejectedRows?: Writable
-  isStrict?: boolean
-  /** Called with the number of rows read so far, many times a second. */
-  onProgress?: (rows: number) => void
-  /** Called with each step. `holder`: the session that the import waits for. */
   onStep?: (step: ImportStep, holder?: LockHolder) => void
-  /** Stops the import: it throws the reason of the signal and leaves the database unchanged. */
   signal?: AbortSignal
 }
-
-export type ImportSummary = {
-  /** How the file was read, in words. */
-  readAs: string
-  /** Rows in the file, without blank rows. */
-  read: number
-  /** Products, quotes, or rows of words. */
-  inserted: number
-  updated: number
-  unchanged: number
-  rejected: number
-  warnings: ImportWarning[]
-}
-
-type TransactionOptions = { kind: FileKind } & Pick<ImportOptions, 'signal' | 'onStep' | 'isDryRun'>
 
 /**
  * Runs `work` in a transaction and commits it, or leaves the database unchanged and throws. Waits

@@ -1,8 +1,8 @@
 // Warnings of an import: what was imported although it may be a mistake.
 import type { ClientBase } from 'pg'
 import { countNoun, formatCount } from '../text/count-noun.ts'
-import { knownUnits } from './column-aliases.ts'
 import { ImportError } from './file-format.ts'
+import { knownUnits } from './known-words.ts'
 
 /** The text after the number of cases: for one case, and for several. */
 const warningTitles = {
@@ -31,6 +31,10 @@ const warningTitles = {
     'quote to send with 0 % tax and no tax_reason, which the countries do not decide',
     'quotes to send with 0 % tax and no tax_reason, which the countries do not decide',
   ],
+  valid_without_end: [
+    'quote to send that is valid without end, because valid_until is empty',
+    'quotes to send that are valid without end, because valid_until is empty',
+  ],
   negative_total: ['quote with a total below zero', 'quotes with a total below zero'],
   not_printable: [
     'quote to send that has no PDF, because its fonts lack characters',
@@ -46,7 +50,7 @@ const warningTitles = {
     'quotes in the period that are not in the file; they were not changed',
   ],
 } as const satisfies Record<string, [one: string, several: string]>
-type WarningKind = keyof typeof warningTitles
+export type WarningKind = keyof typeof warningTitles
 
 /** `count` is the number of all cases. `examples` describes the first ones in the file. */
 export type ImportWarning = { kind: WarningKind; count: number; examples: string[] }

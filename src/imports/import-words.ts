@@ -2,42 +2,13 @@
 // seconds.
 import type { ClientBase, Pool } from 'pg'
 import { countNoun } from '../text/count-noun.ts'
-import {
-  findPhraseProblem,
-  findQueryProblem,
-  findSkuProblem,
-  maxPinnedSkus,
-  maxSynonyms,
-  toStoredPhrase,
-  toWordKey,
-} from '../words/word-rules.ts'
-import {
-  type CellCheck,
-  checkOneOf,
-  checkYesOrNo,
-  quoteForMessage,
-  sqlListOfNoWords,
-} from './cells/cell-checks.ts'
-import { type CellReader, readLowerCase } from './cells/cell-readers.ts'
-import { createRowReader, type RowRules } from './cells/row-rules.ts'
-import { type FileColumns, ImportError, type WordFileKind, wordFileColumns } from './file-format.ts'
-import {
-  type ImportOptions,
-  type ImportSummary,
-  runInImportTransaction,
-} from './import-transaction.ts'
+import { sqlListOfNoWords } from './cells.ts'
+import { ImportError } from './file-format.ts'
+import { listSeparator, type WordFileKind } from './file-kinds.ts'
 import { type ImportWarning, readWarning, throwIfWarned } from './import-warnings.ts'
 import type { ImportSource } from './readers/file-source.ts'
-import { openTable } from './readers/open-table.ts'
-import {
-  addRepeatedKeyProblems,
-  createProblemsTable,
-  listInvalidRows,
-  moveInvalidRowsToRejects,
-  throwIfKeysAreUnknown,
-  throwIfRowsAreInvalid,
-} from './row-problems.ts'
-import { stageRows } from './staging-table.ts'
+import { addRepeatedKeyProblems, listInvalidRows, throwIfKeysAreUnknown } from './row-problems.ts'
+import { type ImportOptions, type ImportSummary, runImport } from './run-import.ts'
 
 type WordImportOptions = ImportOptions & {
   /**
@@ -52,57 +23,65 @@ export type WordsSummary = ImportSummary & {
   deleted: number
 }
 
-const checkViolation = '23514'
+const splitList = (column: string) => `string_to_array(staged.${column}, '${listSeparator}')`
 
-/**
- * Imports a table of words: all rows or none, or all valid rows if `rejectedRows` is given. The first
- * column identifies a row. If the import is rejected, throws an ImportError and leaves the database
- * unchanged.
- */
+/** Where the rows of a file go. `key` identifies a row of the file and of the table. */
+type WordTable = { table: string; key: 'word' | 'query'; values: Record<string, string> }
+
+const wordTables: Record<WordFileKind, WordTable> = {
+  synonyms: {
+    table: 'search_synonyms',
+    key: 'word',
+    values: {
+      synonyms: splitList('synonyms'),
+      two_way: `coalesce(staged.two_way not in (${sqlListOfNoWords}), true)`,
+    },
+  },
+  pins: { table: 'search_pins', key: 'query', values: { skus: splitList('skus') } },
+  'hidden-words': {
+    table: 'search_hidden_words',
+    key: 'word',
+    values: { hides: `coalesce(staged.hides, 'synonyms')` },
+  },
+}
+
+/** Imports a table of words: all rows or none, or all valid rows if `rejectedRows` is given. */
 export async function importWords(
   pool: Pool,
   kind: WordFileKind,
   source: ImportSource,
   options: WordImportOptions = {},
 ): Promise<WordsSummary> {
-  const { onStep, rejectedRows, isFull = false, isStrict = false } = options
-  const wordFile = wordFiles[kind]
-  const { fileColumns, rules, key } = wordFile
-  return runInImportTransaction(pool, { ...options, kind }, async (client) => {
-    onStep?.('reading')
-    const file = await openTable(source, fileColumns, options)
-    const read = await stageRows(client, file, {
-      ...options,
-      readRow: createRowReader(rules, file.columns),
-      keyColumn: key,
-    })
-    onStep?.('checking')
-    await createProblemsTable(client)
-    await addRepeatedKeyProblems(client, key)
-    if (!rejectedRows) await throwIfRowsAreInvalid(client)
-    else if (isFull)
-      await throwIfKeysAreUnknown(client, file, {
-        key,
-        reason: 'Correct this first: --full would delete a row although the file may have it.',
-      })
-    // Before the invalid rows leave `staged`: a word with an invalid row is not deleted.
-    const rejectedKeys = isFull ? await readRejectedKeys(client, key) : []
-    const rejected = await moveInvalidRowsToRejects(client, rejectedRows, file)
-    if (isFull && read === rejected) await throwIfEmptied(client, wordFile)
-    onStep?.('writing')
-    const warnings = kind === 'pins' ? await findUnknownSkus(client) : []
-    if (isStrict) throwIfWarned(warnings)
-    const deleted = isFull
-      ? await deleteAllExcept(client, wordFile, rejectedKeys).catch(explainLimit)
-      : 0
-    const written = await writeWords(client, wordFile, file.columns).catch(explainLimit)
-    const unchanged = read - rejected - written.inserted - written.updated
-    return { readAs: file.readAs, read, ...written, deleted, unchanged, rejected, warnings }
+  const { isFull = false, isStrict = false } = options
+  const words = wordTables[kind]
+  return runImport(pool, source, options, {
+    kind,
+    addProblems: ({ client }) => addRepeatedKeyProblems(client, words.key),
+    async compare({ client, file }) {
+      if (!isFull) return []
+      await throwIfKeysAreUnknown(
+        client,
+        file,
+        'Correct this first: --full would delete a row although the file may have it.',
+      )
+      // Before the invalid rows leave `staged`: a word with an invalid row is not deleted.
+      return readRejectedKeys(client, words.key)
+    },
+    async write({ client, file, read, rejected }, rejectedKeys) {
+      if (isFull && read === rejected) await throwIfEmptied(client, words)
+      const warnings = kind === 'pins' ? await findUnknownSkus(client) : []
+      if (isStrict) throwIfWarned(warnings)
+      const deleted = isFull
+        ? await deleteAllExcept(client, words, rejectedKeys).catch(explainLimit)
+        : 0
+      const written = await writeWords(client, words, file.columns).catch(explainLimit)
+      return { ...written, deleted, warnings }
+    },
   })
 }
 
 /** A file without valid rows is usually a failed export, and rarely a wish to delete everything. */
-async function throwIfEmptied(client: ClientBase, { table }: WordFile): Promise<void> {
+async function throwIfEmptied(client: ClientBase, { table }: WordTable): Promise<void> {
   const { rows } = await client.query<{ count: number }>(
     `select count(*)::int as count from ${table}`,
   )
@@ -142,7 +121,7 @@ function findUnknownSkus(client: ClientBase): Promise<ImportWarning[]> {
 /** Deletes all rows of the table but those in `staged` and those with a rejected key. */
 async function deleteAllExcept(
   client: ClientBase,
-  { table, key }: WordFile,
+  { table, key }: WordTable,
   rejectedKeys: string[],
 ): Promise<number> {
   const { rowCount } = await client.query(
@@ -160,7 +139,7 @@ async function deleteAllExcept(
  */
 async function writeWords(
   client: ClientBase,
-  { table, key, values }: WordFile,
+  { table, key, values }: WordTable,
   columns: string[],
 ): Promise<Pick<WordsSummary, 'inserted' | 'updated'>> {
   const given = Object.entries(values).filter(([column]) => columns.includes(column))
@@ -184,129 +163,9 @@ async function writeWords(
   return { inserted: inserted.rowCount ?? 0, updated: updated?.rowCount ?? 0 }
 }
 
+/** Explains a violation of a check of the table. */
 function explainLimit(error: unknown): never {
-  if (error instanceof Error && 'code' in error && error.code === checkViolation)
+  if (error instanceof Error && 'code' in error && error.code === '23514')
     throw new ImportError(`${error.message} Nothing was imported.`, { cause: error })
   throw error
-}
-
-/** Separates the values of a cell that is a list. */
-const listSeparator = '|'
-
-const readPhrase: CellReader = (cell) => ({ plain: toStoredPhrase(cell) })
-
-/** Reads a list such as `drill | driver`, and drops empty and repeated values. */
-const readListOf =
-  (read: (value: string) => string): CellReader =>
-  (cell) => {
-    const values = cell.split(listSeparator).map((value) => read(value.trim()))
-    return { plain: [...new Set(values.filter((value) => value !== ''))].join(listSeparator) }
-  }
-
-const checkEach =
-  (
-    findProblem: (value: string) => string | undefined,
-    { most, what }: { most: number; what: string },
-  ): CellCheck =>
-  (cell) => {
-    const values = cell.split(listSeparator)
-    if (values.length > most) return `has ${values.length} ${what}: at most ${most} are allowed`
-    for (const value of values) {
-      const problem = findProblem(value)
-      if (problem !== undefined) return prefixWithValue(value, problem)
-    }
-    return undefined
-  }
-
-/** Puts the value before its problem, if it has one. */
-function prefixWithValue(value: string, problem: string | undefined): string | undefined {
-  return problem === undefined ? undefined : `${quoteForMessage(value)} ${problem}`
-}
-
-const checkPhrase: CellCheck = (cell) => prefixWithValue(cell, findPhraseProblem(cell))
-const checkHiddenWord: CellCheck = (cell) => (cell === '*' ? undefined : checkPhrase(cell))
-
-const synonymRules: RowRules<string> = {
-  nonEmpty: wordFileColumns.synonyms.required,
-  readers: { word: readPhrase, synonyms: readListOf(toStoredPhrase), two_way: readLowerCase },
-  cells: {
-    word: checkPhrase,
-    synonyms: checkEach(findPhraseProblem, { most: maxSynonyms, what: 'synonyms' }),
-    two_way: checkYesOrNo,
-  },
-  crossCellRules: [
-    {
-      columns: ['synonyms', 'word'],
-      findProblem: (synonyms: string, word: string) => {
-        const key = toWordKey(word)
-        const same = synonyms.split(listSeparator).find((synonym) => toWordKey(synonym) === key)
-        return same === undefined || key === ''
-          ? undefined
-          : `${quoteForMessage(same)} is the word itself`
-      },
-    },
-  ],
-}
-
-const pinRules: RowRules<string> = {
-  nonEmpty: wordFileColumns.pins.required,
-  readers: { query: readPhrase, skus: readListOf((sku) => sku) },
-  cells: {
-    query: (cell) => prefixWithValue(cell, findQueryProblem(cell)),
-    skus: checkEach(findSkuProblem, { most: maxPinnedSkus, what: 'SKUs' }),
-  },
-  crossCellRules: [],
-}
-
-const hiddenWordRules: RowRules<string> = {
-  nonEmpty: wordFileColumns['hidden-words'].required,
-  readers: { word: readPhrase, hides: readLowerCase },
-  cells: { word: checkHiddenWord, hides: checkOneOf(['synonyms', 'word']) },
-  crossCellRules: [
-    {
-      columns: ['hides', 'word'],
-      findProblem: (hides: string, word: string) =>
-        word === '*' && hides === 'word'
-          ? 'the word * stands for all built-in synonyms: it can only hide synonyms'
-          : undefined,
-    },
-  ],
-}
-
-type WordFile = {
-  fileColumns: FileColumns
-  rules: RowRules<string>
-  table: string
-  /** The column that identifies a row of the file and of the table. */
-  key: 'word' | 'query'
-  values: Record<string, string>
-}
-
-const splitList = (column: string) => `string_to_array(staged.${column}, '${listSeparator}')`
-
-const wordFiles: Record<WordFileKind, WordFile> = {
-  synonyms: {
-    fileColumns: wordFileColumns.synonyms,
-    rules: synonymRules,
-    table: 'search_synonyms',
-    key: 'word',
-    values: {
-      synonyms: splitList('synonyms'),
-      two_way: `coalesce(staged.two_way not in (${sqlListOfNoWords}), true)`,
-    },
-  },
-  pins: {
-    fileColumns: wordFileColumns.pins,
-    rules: pinRules,
-    table: 'search_pins',
-    key: 'query',
-    values: { skus: splitList('skus') },
-  },
-  'hidden-words': {
-    fileColumns: wordFileColumns['hidden-words'],
-    rules: hiddenWordRules,
-    table: 'search_hidden_words',
-    key: 'word',
-    values: { hides: `coalesce(staged.hides, 'synonyms')` },
-  },
 }

@@ -4,12 +4,8 @@ import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ClientBase } from 'pg'
 import { formatCount } from '../text/count-noun.ts'
-import {
-  type FileColumns,
-  type FileFormat,
-  ImportError,
-  rejectedRowColumns,
-} from './file-format.ts'
+import type { Column } from './cells.ts'
+import { type FileFormat, ImportError, rejectedRowColumns } from './file-format.ts'
 import type { ImportTable } from './readers/open-table.ts'
 
 const maxListedRows = 20
@@ -70,8 +66,8 @@ export async function throwIfRowsAreInvalid(client: ClientBase): Promise<void> {
  */
 export async function throwIfKeysAreUnknown(
   client: ClientBase,
-  { columns }: ImportTable,
-  { key, reason }: { key: string; reason: string },
+  { columns, fileColumns: { key } }: ImportTable,
+  reason: string,
 ): Promise<void> {
   const mayHaveMoved = columns[0] === key ? '' : 'or is_malformed'
   const { total, lines } = await listInvalidRows(
@@ -169,16 +165,11 @@ async function* formatInvalidRows(
     ) invalid
     join staged on staged.file_line = invalid.file_line
     order by staged.file_line`)
-  const writers = columns.map((column) => createCellWriter(column, fileColumns, format))
-  const formatRow = ({ line, reason, written, plain }: InvalidRow) =>
-    joinCells(
-      [
-        String(line),
-        reason,
-        ...(written ?? plain.map((cell, index) => writers[index]?.(cell) ?? cell)),
-      ],
-      format,
-    )
+  const forms = columns.map((column) => fileColumns.columns[column]?.form)
+  const formatRow = ({ line, reason, written, plain }: InvalidRow) => {
+    const cells = written ?? plain.map((cell, index) => writeCell(cell, forms[index], format))
+    return joinCells([String(line), reason, ...cells], format)
+  }
   for (let isFirst = true; ; isFirst = false) {
     const { rows } = await client.query<InvalidRow>(`fetch ${rowsPerFetch} from invalid_rows`)
     if (rows.length === 0) break
@@ -195,22 +186,12 @@ async function* formatInvalidRows(
 /** The file is UTF-8. The mark says so to an import with the same options, and to Excel. */
 const byteOrderMark = ({ encoding }: FileFormat) => (encoding === 'utf-8' ? '' : '\ufeff')
 
-/**
- * Returns a function that writes a plain cell of a valid row in the format. Undefined if the cell
- * is written as it is.
- */
-function createCellWriter(
-  column: string,
-  { numbers, dates }: FileColumns,
-  { numbers: decimal, dates: order }: FileFormat,
-): ((cell: string) => string) | undefined {
-  if (numbers.includes(column)) return (cell) => cell.replace('.', decimal)
-  if (!dates.includes(column) || order === 'ymd') return undefined
-  return (cell) => {
-    if (cell === '') return ''
-    const [year, month, day] = cell.split('-')
-    return order === 'dmy' ? `${day}/${month}/${year}` : `${month}/${day}/${year}`
-  }
+/** Writes a plain cell of a valid row in the format. */
+function writeCell(cell: string, form: Column['form'], { numbers, dates }: FileFormat): string {
+  if (form === undefined || cell === '') return cell
+  if (form !== 'date') return cell.replace('.', numbers)
+  const [year, month, day] = cell.split('-')
+  return { ymd: cell, dmy: `${day}/${month}/${year}`, mdy: `${month}/${day}/${year}` }[dates]
 }
 
 function joinCells(cells: string[], { delimiter }: FileFormat): string {

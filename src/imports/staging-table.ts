@@ -3,19 +3,14 @@ import { pipeline } from 'node:stream/promises'
 import type { ClientBase } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { countNoun } from '../text/count-noun.ts'
-import type { RowReader } from './cells/row-rules.ts'
+import type { RowReader } from './cells.ts'
 import { delimiterNames, type FileFormat } from './file-format.ts'
 import type { Row } from './readers/csv-parser.ts'
 import type { ImportTable } from './readers/open-table.ts'
 
 type StagingOptions = {
-  computedColumns?: string[]
+  computedColumns?: string[] | undefined
   readRow: RowReader
-  /**
-   * Stored even for a malformed row, so that its quote, product or word counts as present in the
-   * file.
-   */
-  keyColumn: string
   onProgress?: ((rows: number) => void) | undefined
   signal?: AbortSignal | undefined
 }
@@ -38,7 +33,7 @@ type InvalidRow = {
 export async function stageRows(
   client: ClientBase,
   { columns, fileColumns, rows, format }: ImportTable,
-  { readRow, keyColumn, computedColumns = [], onProgress, signal }: StagingOptions,
+  { readRow, computedColumns = [], onProgress, signal }: StagingOptions,
 ): Promise<number> {
   await createStagingTable(client, [
     ...fileColumns.allowed.map((column) => `${column} text`),
@@ -49,8 +44,9 @@ export async function stageRows(
     const { line, cells } = row
     if (cells.length !== columns.length) {
       const problem = describeCellCount(cells.length, columns.length, format)
+      // With its key, so that its quote, product or word counts as present in the file.
       const keyCells = columns.map((column, index) =>
-        column === keyColumn ? (cells[index] ?? '') : '',
+        column === fileColumns.key ? (cells[index] ?? '') : '',
       )
       const written = JSON.stringify(cells)
       return formatInvalidRow({ line, problem, isMalformed: true, written, cells: keyCells })

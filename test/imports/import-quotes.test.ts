@@ -6,8 +6,8 @@ import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { cleanCell } from '../../src/imports/cells/cell-readers.ts'
-import { type QuoteColumn, quoteColumns } from '../../src/imports/file-format.ts'
+import { cleanCell } from '../../src/imports/cells.ts'
+import { type QuoteColumn, quoteColumns } from '../../src/imports/file-kinds.ts'
 import { importQuotes, type QuotesSummary } from '../../src/imports/quotes/import-quotes.ts'
 import { type TestDatabase, testDatabase } from '../support/database/test-database.ts'
 import { isAnySessionWaiting } from '../support/database/waiting-sessions.ts'
@@ -20,6 +20,7 @@ const defaultRow: Row = {
   number: 'Q-1',
   status: 'sent',
   issued_on: '2026-03-01',
+  valid_until: '2026-12-31',
   currency: 'EUR',
   description: 'Hammer',
   quantity: '1',
@@ -187,7 +188,7 @@ t.test('imports quotes with all fields, even if their rows are not together', as
       customer_id: null,
       customer_name: null,
       country: null,
-      valid_until: null,
+      valid_until: '2026-12-31',
       net: '10.00',
       tax: '0.00',
       gross: '10.00',

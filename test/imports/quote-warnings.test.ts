@@ -84,7 +84,7 @@ t.test(
     await importRows({ number: 'D', day: '2025-03-01' }, { number: 'V', day: '2026-02-01' })
     const { warnings } = await importRows(
       { number: 'A', currency: 'CHF' },
-      { number: 'B', currency: 'CHF', status: 'sent' },
+      { number: 'B', currency: 'CHF', status: 'rejected' },
       { number: 'C' },
       { number: 'C' },
       { number: 'P', position: '1' },
@@ -194,9 +194,10 @@ t.test('what a customer would notice is a warning before the quote is sent', asy
       examples: ['line 6: quote SERVICE, position 1, for PT'],
     },
     { kind: 'negative_total', count: 1, examples: ['line 10: quote MINUS, -2.10 EUR'] },
+    { kind: 'valid_without_end', count: 1, examples: ['line 8: quote OPEN'] },
     { kind: 'not_printable', count: 1, examples: [/line 9: quote THAI: ค/] },
   ])
-  t.equal(warnings.length, 3)
+  t.equal(warnings.length, 4)
   await t.rejects(
     importQuotes(pool, csvFile(`${columns}\n${rows[4]}\n`), { isStrict: true }),
     /0 % tax and no tax_reason/,

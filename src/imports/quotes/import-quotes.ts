@@ -16,24 +16,10 @@
 // `file_line` is the line of the file on which a row begins. `first_file_line` is that of the first
 // row of a quote. It identifies a quote of the file.
 import type { Pool } from 'pg'
-import { readKnownCodes } from '../cells/cell-checks.ts'
-import { createRowReader } from '../cells/row-rules.ts'
-import { quoteFileColumns } from '../file-format.ts'
-import {
-  type ImportOptions,
-  type ImportSummary,
-  runInImportTransaction,
-} from '../import-transaction.ts'
-import { CaseList, findUnknownUnits, throwIfWarned } from '../import-warnings.ts'
+import { findUnknownUnits, throwIfWarned } from '../import-warnings.ts'
 import type { ImportSource } from '../readers/file-source.ts'
-import { openTable } from '../readers/open-table.ts'
-import {
-  createProblemsTable,
-  moveInvalidRowsToRejects,
-  throwIfKeysAreUnknown,
-  throwIfRowsAreInvalid,
-} from '../row-problems.ts'
-import { stageRows } from '../staging-table.ts'
+import { throwIfKeysAreUnknown } from '../row-problems.ts'
+import { type ImportOptions, type ImportSummary, runImport } from '../run-import.ts'
 import {
   addNegativeTotalProblems,
   createImportedQuoteLinesTable,
@@ -42,7 +28,6 @@ import {
   createMissingCustomers,
 } from './assemble-quotes.ts'
 import { keepMissingColumns, throwIfLinesLoseColumns } from './keep-columns.ts'
-import { createQuoteRowRules } from './quote-cell-rules.ts'
 import {
   addContradictionProblems,
   addPositionProblems,
@@ -82,63 +67,54 @@ export type QuotesSummary = ImportSummary & {
 /**
  * Imports a table of quotes with one row for each line: all quotes or none, or all valid quotes if
  * `rejectedRows` is given. Number and version identify a quote. Fields of an existing quote whose
- * column the file does not have stay, unless `isReplacing`. If the import is rejected, throws an
- * ImportError and leaves the database unchanged. It is also rejected if the number of an invalid
- * row is unknown, because the quote of that row would be imported without it.
+ * column the file does not have stay, unless `isReplacing`. It is also rejected if the number of an
+ * invalid row is unknown, because the quote of that row would be imported without it.
  */
 export async function importQuotes(
   pool: Pool,
   source: ImportSource,
   options: QuoteImportOptions = {},
 ): Promise<QuotesSummary> {
-  const { onStep, rejectedRows, fullPeriod } = options
-  return runInImportTransaction(pool, { ...options, kind: 'quotes' }, async (client) => {
-    const codes = await readKnownCodes(client)
-    onStep?.('reading')
-    const cleanedSkus = new CaseList('invisible_characters')
-    const file = await openTable(source, quoteFileColumns, options)
-    const read = await stageRows(client, file, {
-      ...options,
-      computedColumns: computedQuoteColumns,
-      readRow: createRowReader(createQuoteRowRules(codes, file.format), file.columns, cleanedSkus),
-      keyColumn: 'number',
-    })
-    onStep?.('checking')
-    await client.query('analyze staged (file_line, number, version_number)')
-    await createProblemsTable(client)
-    await createStagedQuotesTable(client)
-    await addContradictionProblems(client)
-    await addPositionProblems(client)
-    if (!options.isReplacing) {
-      await throwIfLinesLoseColumns(client, file.columns)
-      await keepMissingColumns(client, file.columns)
-    }
-    // Last, because it computes only quotes without any other problem.
-    await addNegativeTotalProblems(client)
-    if (rejectedRows)
-      await throwIfKeysAreUnknown(client, file, {
-        key: 'number',
-        reason: 'Correct this first: --rejects would import a quote without some of its lines.',
-      })
-    else await throwIfRowsAreInvalid(client)
-    // Before the invalid rows leave `staged`: a quote with an invalid row is not missing.
-    const missingQuoteWarnings = fullPeriod ? await findMissingQuotes(client, fullPeriod) : []
-    const rejectedQuotes = rejectedRows ? await dropInvalidQuotes(client) : 0
-    const rejected = await moveInvalidRowsToRejects(client, rejectedRows, file)
-    onStep?.('writing')
-    await createImportedQuoteLinesTable(client)
-    await createImportedTotalsTable(client)
-    const customers = await createMissingCustomers(client)
-    await createImportedQuotesTable(client, codes.baseCurrency)
-    const warnings = [
-      ...missingQuoteWarnings,
-      ...(await findQuoteWarnings(client, codes.baseCurrency, options.findUnprintable)),
-      ...(await findUnknownUnits(client)),
-      ...cleanedSkus.list(),
-    ]
-    if (options.isStrict) throwIfWarned(warnings)
-    const written = await writeQuotes(client)
-    const { readAs } = file
-    return { readAs, read, rejected, rejectedQuotes, customers, ...written, warnings }
+  const { rejectedRows, fullPeriod, isReplacing, findUnprintable } = options
+  return runImport(pool, source, options, {
+    kind: 'quotes',
+    computedColumns: computedQuoteColumns,
+    analyzed: 'file_line, number, version_number',
+    async addProblems({ client, file }) {
+      await createStagedQuotesTable(client)
+      await addContradictionProblems(client)
+      await addPositionProblems(client)
+      if (!isReplacing) {
+        await throwIfLinesLoseColumns(client, file.columns)
+        await keepMissingColumns(client, file.columns)
+      }
+      // Last, because it computes only quotes without any other problem.
+      await addNegativeTotalProblems(client)
+    },
+    async compare({ client, file }) {
+      if (rejectedRows)
+        await throwIfKeysAreUnknown(
+          client,
+          file,
+          'Correct this first: --rejects would import a quote without some of its lines.',
+        )
+      // Before the invalid rows leave `staged`: a quote with an invalid row is not missing.
+      const missingQuotes = fullPeriod ? await findMissingQuotes(client, fullPeriod) : []
+      return { missingQuotes, rejectedQuotes: rejectedRows ? await dropInvalidQuotes(client) : 0 }
+    },
+    async write({ client, codes, warnings: ownWarnings }, { missingQuotes, rejectedQuotes }) {
+      await createImportedQuoteLinesTable(client)
+      await createImportedTotalsTable(client)
+      const customers = await createMissingCustomers(client)
+      await createImportedQuotesTable(client, codes.baseCurrency)
+      const warnings = [
+        ...missingQuotes,
+        ...(await findQuoteWarnings(client, codes.baseCurrency, findUnprintable)),
+        ...(await findUnknownUnits(client)),
+        ...ownWarnings,
+      ]
+      if (options.isStrict) throwIfWarned(warnings)
+      return { rejectedQuotes, customers, ...(await writeQuotes(client)), warnings }
+    },
   })
 }

@@ -1,7 +1,8 @@
 // What happens to the columns that a file of quotes does not have, if its quotes exist already: the
 // fields of a quote stay, and columns of lines are lost only if the user says so.
 import type { ClientBase } from 'pg'
-import { ImportError, quoteLineFields, repeatedQuoteFields } from '../file-format.ts'
+import { ImportError } from '../file-format.ts'
+import { quoteLineFields, repeatedQuoteFields } from '../file-kinds.ts'
 import { isSameQuote } from './quote-row-consistency.ts'
 
 /** SQL: when a field of an existing quote still fits what the file says. Others always do. */

@@ -1,8 +1,8 @@
 // Groups the staged rows into quotes, checks that the rows of one quote are consistent, and drops
 // the quotes with invalid rows.
 import type { ClientBase } from 'pg'
-import { sqlQuoteForMessage } from '../cells/cell-checks.ts'
-import { repeatedQuoteFields } from '../file-format.ts'
+import { sqlQuoteForMessage } from '../cells.ts'
+import { repeatedQuoteFields } from '../file-kinds.ts'
 
 /** Wider than checkPositiveInteger: it only makes the cast safe. */
 const upToNineDigits = "'^0{0,20}[0-9]{1,9}$'"

@@ -1,25 +1,12 @@
 // Finds probable mistakes in a quote file whose rows are valid: rates, repeated lines, dates.
 import type { ClientBase } from 'pg'
-import { maxQuotedCharacters } from '../cells/cell-checks.ts'
-import { type ImportWarning, maxExamples, readWarning } from '../import-warnings.ts'
-
-/** Needs `imported_quotes` and `imported_quote_lines`, which are not written yet. */
-export async function findQuoteWarnings(
-  client: ClientBase,
-  baseCurrency: string,
-  findUnprintable?: FindCharacters,
-): Promise<ImportWarning[]> {
-  return [
-    ...(await findAcceptedWithoutRate(client, baseCurrency)),
-    ...(await findIdenticalLines(client)),
-    ...(await findTwoDates(client)),
-    ...(await findUnusualRates(client, baseCurrency)),
-    ...(await findFractions(client)),
-    ...(await findZeroRatesWithoutReason(client)),
-    ...(await findNegativeTotals(client)),
-    ...(findUnprintable ? await findUnprintableQuotes(client, findUnprintable) : []),
-  ]
-}
+import { maxQuotedCharacters } from '../cells.ts'
+import {
+  type ImportWarning,
+  maxExamples,
+  readWarning,
+  type WarningKind,
+} from '../import-warnings.ts'
 
 /** Returns the characters of a text that no PDF can show. */
 export type FindCharacters = (text: string) => string[]
@@ -27,91 +14,27 @@ export type FindCharacters = (text: string) => string[]
 /** Quotes that a customer may still get. Others are records of the past. */
 const isToSend = "imported.status in ('draft', 'sent')"
 
-function findZeroRatesWithoutReason(client: ClientBase): Promise<ImportWarning[]> {
-  return readWarning(
-    client,
-    'zero_rate_without_reason',
-    `select first_file_line as file_line, format('line %s: quote %s, position %s, for %s',
-        first_file_line, imported.number, min(line.position), coalesce(imported.country, 'no country')
-      ) as example
-    from imported_quotes imported join imported_quote_lines line using (first_file_line)
-    where ${isToSend} and line.tax_rate = 0
-      and coalesce(line.tax_reason, imported.default_tax_reason,
-        automatic_tax_reason((select seller ->> 'country' from company), imported.country, line.unit)
-      ) is null
-    group by first_file_line, imported.number, imported.country`,
-  )
-}
+export const maxUsualRateFactor = 5
+/** The usual rate comes from quotes of this many days, up to the newest quote of the file. */
+const daysOfKnownRates = 366
+/** The file shows a usual rate itself if it has at least this many quotes in a currency. */
+const minQuotesForMedian = 3
+/** On a logarithmic scale. A rate that is closer to the usual one does not count as inverted. */
+const minDistanceOfInverted = 0.05
+/** An inverted rate is this many times closer to the inverse of the usual rate. */
+const inverseClosenessFactor = 3
 
-function findNegativeTotals(client: ClientBase): Promise<ImportWarning[]> {
-  return readWarning(
-    client,
-    'negative_total',
-    `select first_file_line as file_line,
-      format('line %s: quote %s, %s %s', first_file_line, number, gross, currency) as example
-    from imported_quotes where gross < 0`,
-  )
-}
-
-/** Characters outside the scripts that are certainly printable, as pdf-text.ts has them. */
-const rareCharacters =
-  '[^\\s -~\\u00a0-\\u02ff\\u0391-\\u03a1\\u03a3-\\u0482\\u2010-\\u2027\\u20a0-\\u20bf]'
-const maxCheckedTexts = 20_000
-
-async function findUnprintableQuotes(
-  client: ClientBase,
-  findUnprintable: FindCharacters,
-): Promise<ImportWarning[]> {
-  const { rows } = await client.query<{ file_line: number; number: string; text: string }>(
-    `select first_file_line as file_line, imported.number, text
-    from imported_quotes imported
-    cross join lateral (
-      select concat_ws(' ', imported.number, customer_name, customer_address, customer_contact,
-        incoterm_place, delivery, payment_terms, tax_label, default_tax_reason, notes)
-      union all
-      select concat_ws(' ', sku, description, tax_reason) from imported_quote_lines line
-      where line.first_file_line = imported.first_file_line
-    ) texts (text)
-    where ${isToSend} and text ~ $1
-    order by first_file_line limit ${maxCheckedTexts}`,
-    [rareCharacters],
-  )
-  const byQuote = new Map<number, { number: string; characters: Set<string> }>()
-  for (const { file_line: line, number, text } of rows)
-    for (const character of findUnprintable(text)) {
-      const known = byQuote.get(line) ?? { number, characters: new Set() }
-      byQuote.set(line, known)
-      known.characters.add(character)
-    }
-  if (byQuote.size === 0) return []
-  const examples = [...byQuote]
-    .slice(0, maxExamples)
-    .map(
-      ([line, { number, characters }]) =>
-        `line ${line}: quote ${number}: ${[...characters].join(' ')}`,
-    )
-  return [{ kind: 'not_printable', count: byQuote.size, examples }]
-}
-
-function findAcceptedWithoutRate(
-  client: ClientBase,
-  baseCurrency: string,
-): Promise<ImportWarning[]> {
-  return readWarning(
-    client,
+/** SQL that selects the cases of each warning. $1 is the base currency, $2 the reference rates. */
+const cases: [kind: WarningKind, sql: string][] = [
+  [
     'accepted_without_rate',
     `select first_file_line as file_line,
       format('line %s: quote %s in %s is accepted, but has no rate',
         first_file_line, number, currency) as example
     from imported_quotes
     where status = 'accepted' and rate is null and currency <> $1`,
-    { values: [baseCurrency] },
-  )
-}
-
-function findIdenticalLines(client: ClientBase): Promise<ImportWarning[]> {
-  return readWarning(
-    client,
+  ],
+  [
     'identical_lines',
     `select first_file_line as file_line,
       format('line %s: quote %s has %s identical lines: %s', first_file_line,
@@ -127,33 +50,10 @@ function findIdenticalLines(client: ClientBase): Promise<ImportWarning[]> {
     ) repeated
     join imported_quotes imported using (first_file_line)
     group by first_file_line`,
-  )
-}
-
-/**
- * Warns of columns of percentages whose values are all below 1, as if 15 % were written as 0.15.
- */
-function findFractions(client: ClientBase): Promise<ImportWarning[]> {
-  return readWarning(
-    client,
-    'unusual_rate',
-    `select min(first_file_line) as file_line, format('%s: all %s values but 0 are below 1, such as %s %%: '
-      'they may be fractions of 1 instead of percentages', field, count(*), min(percentage)) as example
-    from imported_quote_lines
-    cross join lateral (
-      values ('discount_percent', discount_percent), ('tax_rate', tax_rate)
-    ) as field_of_line (field, percentage)
-    where percentage > 0 group by field having max(percentage) < 1`,
-  )
-}
-
-/**
- * Warns of a number that may have been used for two quotes: the same version has a different day of
- * issue in the database, or a version was issued before the previous version.
- */
-function findTwoDates(client: ClientBase): Promise<ImportWarning[]> {
-  return readWarning(
-    client,
+  ],
+  // A number that may have been used for two quotes: the same version has a different day of issue
+  // in the database, or a version was issued before the previous version.
+  [
     'two_dates',
     `select imported.first_file_line as file_line,
       format('line %s: quote %s version %s is of %s, but of %s in the database',
@@ -181,30 +81,12 @@ function findTwoDates(client: ClientBase): Promise<ImportWarning[]> {
       order by version desc limit 1
     ) previous
     where imported.version > 1`,
-  )
-}
-
-export const maxUsualRateFactor = 5
-/** The usual rate comes from quotes of this many days, up to the newest quote of the file. */
-const daysOfKnownRates = 366
-/** The file shows a usual rate itself if it has at least this many quotes in a currency. */
-const minQuotesForMedian = 3
-/** On a logarithmic scale. A rate that is closer to the usual one does not count as inverted. */
-const minDistanceOfInverted = 0.05
-/** An inverted rate is this many times closer to the inverse of the usual rate. */
-const inverseClosenessFactor = 3
-
-/**
- * Returns a warning of the quotes in `imported_quotes` whose rate differs from the usual one of
- * their currency by more than a factor of 5, or is close to the inverse of it. The usual rate is
- * the median of the quotes in the database that were issued in the year up to the newest quote of
- * the file. Without such quotes it is a rough value, or else the median of the file. A rough value
- * shows an inverted rate only for currencies whose unit is worth much more or less than that of the
- * base currency.
- */
-function findUnusualRates(client: ClientBase, baseCurrency: string): Promise<ImportWarning[]> {
-  return readWarning(
-    client,
+  ],
+  // The usual rate is the median of the quotes in the database that were issued in the year up to the
+  // newest quote of the file. Without such quotes it is a rough value, or else the median of the
+  // file. A rough value shows an inverted rate only for currencies whose unit is worth much more or
+  // less than that of the base currency.
+  [
     'unusual_rate',
     `with
     -- The quotes of the file in another currency than the base currency.
@@ -259,8 +141,98 @@ function findUnusualRates(client: ClientBase, baseCurrency: string): Promise<Imp
       case when is_inverted then ': it looks inverted (1/rate)' else '' end) as example
     from judged
     where is_far or is_inverted`,
-    { values: [baseCurrency, JSON.stringify(listReferenceRates(baseCurrency))] },
+  ],
+  // Columns of percentages whose values are all below 1, as if 15 % were written as 0.15.
+  [
+    'unusual_rate',
+    `select min(first_file_line) as file_line, format('%s: all %s values but 0 are below 1, such as %s %%: '
+      'they may be fractions of 1 instead of percentages', field, count(*), min(percentage)) as example
+    from imported_quote_lines
+    cross join lateral (
+      values ('discount_percent', discount_percent), ('tax_rate', tax_rate)
+    ) as field_of_line (field, percentage)
+    where percentage > 0 group by field having max(percentage) < 1`,
+  ],
+  [
+    'zero_rate_without_reason',
+    `select first_file_line as file_line, format('line %s: quote %s, position %s, for %s',
+        first_file_line, imported.number, min(line.position), coalesce(imported.country, 'no country')
+      ) as example
+    from imported_quotes imported join imported_quote_lines line using (first_file_line)
+    where ${isToSend} and line.tax_rate = 0
+      and coalesce(line.tax_reason, imported.default_tax_reason,
+        automatic_tax_reason((select seller ->> 'country' from company), imported.country, line.unit)
+      ) is null
+    group by first_file_line, imported.number, imported.country`,
+  ],
+  [
+    'negative_total',
+    `select first_file_line as file_line,
+      format('line %s: quote %s, %s %s', first_file_line, number, gross, currency) as example
+    from imported_quotes where gross < 0`,
+  ],
+  [
+    'valid_without_end',
+    `select first_file_line as file_line,
+      format('line %s: quote %s', first_file_line, number) as example
+    from imported_quotes imported where ${isToSend} and valid_until is null`,
+  ],
+]
+
+/** Needs `imported_quotes` and `imported_quote_lines`, which are not written yet. */
+export async function findQuoteWarnings(
+  client: ClientBase,
+  baseCurrency: string,
+  findUnprintable?: FindCharacters,
+): Promise<ImportWarning[]> {
+  const warnings: ImportWarning[] = []
+  const parameters = [baseCurrency, JSON.stringify(listReferenceRates(baseCurrency))]
+  for (const [kind, sql] of cases) {
+    const values = parameters.filter((_, index) => sql.includes(`$${index + 1}`))
+    warnings.push(...(await readWarning(client, kind, sql, { values })))
+  }
+  if (findUnprintable) warnings.push(...(await findUnprintableQuotes(client, findUnprintable)))
+  return warnings
+}
+
+/** Characters outside the scripts that are certainly printable, as pdf-text.ts has them. */
+const rareCharacters =
+  '[^\\s -~\\u00a0-\\u02ff\\u0391-\\u03a1\\u03a3-\\u0482\\u2010-\\u2027\\u20a0-\\u20bf]'
+const maxCheckedTexts = 20_000
+
+async function findUnprintableQuotes(
+  client: ClientBase,
+  findUnprintable: FindCharacters,
+): Promise<ImportWarning[]> {
+  const { rows } = await client.query<{ file_line: number; number: string; text: string }>(
+    `select first_file_line as file_line, imported.number, text
+    from imported_quotes imported
+    cross join lateral (
+      select concat_ws(' ', imported.number, customer_name, customer_address, customer_contact,
+        incoterm_place, delivery, payment_terms, tax_label, default_tax_reason, notes)
+      union all
+      select concat_ws(' ', sku, description, tax_reason) from imported_quote_lines line
+      where line.first_file_line = imported.first_file_line
+    ) texts (text)
+    where ${isToSend} and text ~ $1
+    order by first_file_line limit ${maxCheckedTexts}`,
+    [rareCharacters],
   )
+  const byQuote = new Map<number, { number: string; characters: Set<string> }>()
+  for (const { file_line: line, number, text } of rows)
+    for (const character of findUnprintable(text)) {
+      const known = byQuote.get(line) ?? { number, characters: new Set() }
+      byQuote.set(line, known)
+      known.characters.add(character)
+    }
+  if (byQuote.size === 0) return []
+  const examples = [...byQuote]
+    .slice(0, maxExamples)
+    .map(
+      ([line, { number, characters }]) =>
+        `line ${line}: quote ${number}: ${[...characters].join(' ')}`,
+    )
+  return [{ kind: 'not_printable', count: byQuote.size, examples }]
 }
 
 /**
@@ -268,68 +240,23 @@ function findUnusualRates(client: ClientBase, baseCurrency: string): Promise<Imp
  * enough not to change by a factor of 5 within a few years. So a value needs an update only after
  * such a change, for example when a currency is replaced.
  */
-const unitsPerEuro: Record<string, number> = {
-  EUR: 1,
-  USD: 1.1,
-  GBP: 0.85,
-  CHF: 0.95,
-  CAD: 1.6,
-  AUD: 1.75,
-  NZD: 1.9,
-  CNY: 8,
-  HKD: 9,
-  SGD: 1.5,
-  JPY: 165,
-  KRW: 1_550,
-  TWD: 35,
-  THB: 38,
-  INR: 97,
-  IDR: 18_500,
-  VND: 29_000,
-  PHP: 65,
-  MYR: 4.8,
-  BRL: 6.2,
-  MXN: 21,
-  CLP: 1_080,
-  COP: 4_600,
-  PEN: 4.1,
-  UYU: 46,
-  PYG: 8_500,
-  CRC: 570,
-  DOP: 70,
-  GTQ: 8.7,
-  SEK: 11.2,
-  NOK: 11.7,
-  DKK: 7.46,
-  ISK: 145,
-  PLN: 4.3,
-  CZK: 25,
-  HUF: 400,
-  RON: 5,
-  RSD: 117,
-  UAH: 48,
-  ILS: 4,
-  AED: 4.1,
-  SAR: 4.2,
-  QAR: 4,
-  KWD: 0.34,
-  BHD: 0.42,
-  OMR: 0.43,
-  JOD: 0.79,
-  TND: 3.4,
-  MAD: 10.6,
-  DZD: 150,
-  XOF: 656,
-  XAF: 656,
-  ZAR: 20,
-  KES: 145,
-}
+const unitsPerEuro = new Map(
+  (
+    'EUR 1 USD 1.1 GBP 0.85 CHF 0.95 CAD 1.6 AUD 1.75 NZD 1.9 CNY 8 HKD 9 SGD 1.5 JPY 165 ' +
+    'KRW 1550 TWD 35 THB 38 INR 97 IDR 18500 VND 29000 PHP 65 MYR 4.8 BRL 6.2 MXN 21 CLP 1080 ' +
+    'COP 4600 PEN 4.1 UYU 46 PYG 8500 CRC 570 DOP 70 GTQ 8.7 SEK 11.2 NOK 11.7 DKK 7.46 ' +
+    'ISK 145 PLN 4.3 CZK 25 HUF 400 RON 5 RSD 117 UAH 48 ILS 4 AED 4.1 SAR 4.2 QAR 4 KWD 0.34 ' +
+    'BHD 0.42 OMR 0.43 JOD 0.79 TND 3.4 MAD 10.6 DZD 150 XOF 656 XAF 656 ZAR 20 KES 145'
+  )
+    .match(/[A-Z]{3} [\d.]+/g)
+    ?.map((text): [string, number] => [text.slice(0, 3), Number(text.slice(4))]),
+)
 
 /** Returns about how many units of the base currency one unit of each known currency is worth. */
 function listReferenceRates(baseCurrency: string): { currency: string; rate: number }[] {
-  const base = unitsPerEuro[baseCurrency]
+  const base = unitsPerEuro.get(baseCurrency)
   if (base === undefined) return []
-  return Object.entries(unitsPerEuro).map(([currency, units]) => ({ currency, rate: base / units }))
+  return [...unitsPerEuro].map(([currency, units]) => ({ currency, rate: base / units }))
 }
 
 /** Days of issue, both included, as 2026-12-31. */

@@ -1,6 +1,6 @@
 // Inserts new quotes and updates changed ones with their lines. Unchanged rows are not written.
 import type { ClientBase } from 'pg'
-import { quoteLineFields, repeatedQuoteFields } from '../file-format.ts'
+import { quoteLineFields, repeatedQuoteFields } from '../file-kinds.ts'
 
 /** The columns of the table quotes that an import sets, without number and version. */
 const quoteTableColumns = [...repeatedQuoteFields, 'customer_id', 'net', 'tax', 'gross']

@@ -1,7 +1,6 @@
 // Finds out how a file writes its numbers and dates, from all its rows.
-import { quoteForMessage, slashedDate } from '../cells/cell-checks.ts'
-import { readAffix } from '../cells/cell-readers.ts'
-import { type FileColumns, type FileFormat, ImportError } from '../file-format.ts'
+import { type FileColumns, quoteForMessage, readAffix, slashedDate } from '../cells.ts'
+import { type FileFormat, ImportError } from '../file-format.ts'
 import type { Row } from './csv-parser.ts'
 
 type CellFormat = Pick<FileFormat, 'numbers' | 'dates'>
@@ -22,17 +21,16 @@ export async function detectFormat(
   fileColumns: FileColumns,
   given: Partial<CellFormat>,
 ): Promise<CellFormat> {
-  const listExaminers = (names: readonly string[], create: (column: string) => Examiner) =>
-    columns.flatMap((column, index) =>
-      names.includes(column) ? [{ index, column, examine: create(column), previous: '' }] : [],
-    )
   const numbers = new NumberEvidence(given.numbers)
   const dates = new DateEvidence(given.dates)
   const currency = columns.indexOf('currency')
-  const examiners = [
-    ...listExaminers(fileColumns.numbers, (column) => numbers.createExaminer(column)),
-    ...listExaminers(fileColumns.dates, () => (sample) => dates.examine(sample)),
-  ]
+  const examiners = columns.flatMap((column, index) => {
+    const form = fileColumns.columns[column]?.form
+    if (form === undefined) return []
+    const examine: Examiner =
+      form === 'date' ? (sample) => dates.examine(sample) : numbers.createExaminer(column)
+    return [{ index, column, examine, previous: '' }]
+  })
   for await (const batch of rows) {
     for (const { line, cells, typed } of batch) {
       for (const examiner of examiners) {
@@ -58,7 +56,7 @@ export function describeFormat(
 ): string[] {
   const orders = { ymd: [], dmy: ['day first'], mdy: ['month first'] }
   return [
-    ...(columns.some((column) => fileColumns.numbers.includes(column))
+    ...(columns.some((column) => /number|percent/.test(fileColumns.columns[column]?.form ?? ''))
       ? [numbers === '.' ? 'decimal point' : 'decimal comma']
       : []),
     ...orders[dates],

@@ -1,16 +1,15 @@
 // Opens a file as a table: finds out what kind of file it is, what its columns mean, and how its
 // numbers and dates are written.
-import { quoteForMessage } from '../cells/cell-checks.ts'
-import { foldName } from '../column-aliases.ts'
+import { type FileColumns, quoteForMessage } from '../cells.ts'
 import {
   delimiterNames,
-  type FileColumns,
   type FileFormat,
   formatWords,
   ImportError,
   rejectedRowColumns,
   type TableOptions,
 } from '../file-format.ts'
+import { foldName } from '../known-words.ts'
 import { maxRowCharacters, parseCsv, type RawTable, type Row } from './csv-parser.ts'
 import { describeFormat, detectFormat } from './detect-format.ts'
 import { type FileSource, type ImportSource, keepSource } from './file-source.ts'
@@ -219,28 +218,14 @@ function checkLineEnd(text: string): void {
     )
 }
 
-/** The columns that a name may mean, each with the place of the name in its aliases. */
+/** The columns that a name may mean, each with the place of the name in its names. */
 function listMeanings(name: string, fileColumns: FileColumns): [column: string, place: number][] {
-  if (fileColumns.allowed.includes(name)) return [[name, -2]]
+  if (fileColumns.allowed.includes(name)) return [[name, -1]]
   const folded = foldName(name)
   if (folded === '') return []
-  return fileColumns.allowed.flatMap((column): [string, number][] => {
-    if (foldName(column) === folded) return [[column, -1]]
-    const place = readAliases(column, fileColumns).indexOf(folded)
-    return place === -1 ? [] : [[column, place]]
-  })
-}
-
-const foldedAliases = new WeakMap<FileColumns, Map<string, string[]>>()
-
-function readAliases(column: string, fileColumns: FileColumns): string[] {
-  const byColumn = foldedAliases.get(fileColumns) ?? new Map<string, string[]>()
-  foldedAliases.set(fileColumns, byColumn)
-  const known = byColumn.get(column)
-  if (known) return known
-  const aliases = (fileColumns.aliases?.[column] ?? '').split(',').map(foldName)
-  byColumn.set(column, aliases)
-  return aliases
+  return fileColumns.allowed
+    .map((column): [string, number] => [column, fileColumns.names[column]?.indexOf(folded) ?? -1])
+    .filter(([, place]) => place !== -1)
 }
 
 type Header = {

@@ -3,7 +3,7 @@
 // which could define entities, is rejected.
 import { SaxesParser, type SaxesTagPlain } from 'saxes'
 import { type Entry, fromBufferPromise, fromFdPromise, type ZipFile } from 'yauzl'
-import { quoteForMessage } from '../cells/cell-checks.ts'
+import { quoteForMessage } from '../cells.ts'
 import { ImportError } from '../file-format.ts'
 import { maxRowCharacters, type RawTable, type Row } from './csv-parser.ts'
 import type { FileSource } from './file-source.ts'
