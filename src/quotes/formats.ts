@@ -2,6 +2,7 @@
 import { toLocalDate } from '../company/calendar.ts'
 import type { Money } from '../company/money.ts'
 import type { QuoteTexts } from '../texts/en.ts'
+import { formatExactly } from '../texts/format-exactly.ts'
 import { forEachLanguage, isLanguage, type Language, textsByLanguage } from '../texts/languages.ts'
 
 /**
@@ -50,29 +51,9 @@ export function chooseLocale(
   return locale === 'es' && country && americanSpanish.has(country) ? `es-${country}` : locale
 }
 
-// A cache: creating a format takes 30 µs.
-const numberFormats = new Map<string, Intl.NumberFormat>()
-
-/** Formats decimal text with exactly its decimals. `Intl` does not round texts. */
-function formatExactly(decimal: string, locale: Locale, style: Intl.NumberFormatOptions): string {
-  const digits = decimal.split('.')[1]?.length ?? 0
-  const key = `${locale} ${digits} ${style.currency ?? style.style}`
-  let format = numberFormats.get(key)
-  if (!format) {
-    format = new Intl.NumberFormat(getNumberLocale(locale), {
-      ...style,
-      minimumFractionDigits: digits,
-      maximumFractionDigits: digits,
-      useGrouping: 'always',
-    })
-    numberFormats.set(key, format)
-  }
-  return format.format(decimal as Intl.StringNumericLiteral)
-}
-
 /** Returns decimal text with the separators of a language: "1234.5" as "1.234,5" in Spanish. */
 export function formatDecimal(decimal: string, locale: Locale): string {
-  return formatExactly(decimal, locale, { style: 'decimal' })
+  return formatExactly(decimal, getNumberLocale(locale))
 }
 
 /** Returns whether decimal text is 0, as "0" and "0.00" are. */
@@ -85,12 +66,12 @@ export function formatMoney({ amount, currency }: Money, locale: Locale): string
   if (!/^[A-Z]{3}$/.test(currency)) return `${formatDecimal(amount, locale)}\u00a0${currency}`
   // The sign comes first, also where a locale puts it between the currency and the number.
   const [, sign = '', digits = ''] = /^(-?)(.*)$/.exec(amount) ?? []
-  return sign + formatExactly(digits, locale, { style: 'currency', currency })
+  return sign + formatExactly(digits, getNumberLocale(locale), { style: 'currency', currency })
 }
 
 /** Returns "5.2" as "5,2 %" in Spanish and "5.2%" in English. */
 export function formatPercent(decimal: string, locale: Locale): string {
-  return formatExactly(decimal, locale, { style: 'unit', unit: 'percent' })
+  return formatExactly(decimal, getNumberLocale(locale), { style: 'unit', unit: 'percent' })
 }
 
 // A local date has no time zone. Reading and formatting it in UTC keeps the day.
