@@ -1,6 +1,8 @@
 // Formats amounts, counts, ratios and dates in each language. Amounts are decimal strings and
 // stay exact: Intl formats strings without converting them to floating-point numbers.
 
+import { formatExactly } from '../../texts/format-exactly.ts'
+
 export type Money = { amount: string; currency: string }
 type Forms = { one: string; other: string }
 
@@ -11,7 +13,7 @@ const noValue = '–'
  * in src/texts/.
  */
 export function createFormats(locale: string) {
-  return { fill, ...numberFormats(locale), ...moneyFormats(locale), ...dateFormats(locale) }
+  return { fill, ...numberFormats(locale), ...dateFormats(locale) }
 }
 
 /** Returns the text with its {placeholders} replaced. A placeholder without a value stays. */
@@ -43,6 +45,10 @@ function numberFormats(locale: string) {
     countText: (count: number, forms: Forms) =>
       fill(choosePlural(count, forms), { count: whole.format(count) }),
     count: (count: number) => whole.format(count),
+    money: ({ amount, currency }: Money) =>
+      formatExactly(amount, locale, { style: 'currency', currency }),
+    /** Formats the amount without its currency. */
+    amount: ({ amount }: Money) => formatExactly(amount, locale),
     /** Abbreviates a number for an axis. */
     compact: (value: number) => compact.format(value),
     /** Formats a ratio, for example "0.5926". */
@@ -53,30 +59,6 @@ function numberFormats(locale: string) {
     change: (ratio: string) => change.format(exact(ratio)),
     /** Formats the difference of two ratios in percentage points. */
     points: (difference: string) => points.format(Number(difference) * 100),
-  }
-}
-
-function moneyFormats(locale: string) {
-  const formats = new Map<string, Intl.NumberFormat>()
-  /** Shows exactly the decimals of the amount, not those that Intl uses for the currency. */
-  const format = (amount: string, currency?: string) => {
-    const digits = amount.split('.')[1]?.length ?? 0
-    const key = `${currency} ${digits}`
-    const known = formats.get(key)
-    if (known) return known.format(exact(amount))
-    const created = new Intl.NumberFormat(locale, {
-      ...(currency !== undefined && { style: 'currency', currency }),
-      minimumFractionDigits: digits,
-      maximumFractionDigits: digits,
-      useGrouping: 'always',
-    })
-    formats.set(key, created)
-    return created.format(exact(amount))
-  }
-  return {
-    money: ({ amount, currency }: Money) => format(amount, currency),
-    /** Formats the amount without its currency. */
-    amount: ({ amount }: Money) => format(amount),
   }
 }
 
