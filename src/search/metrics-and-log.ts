@@ -7,7 +7,7 @@ import type { FailedOutcome } from '../search-engine/client.ts'
 // One caller may repeat such a search at every keystroke.
 const rejectionLogInterval = { ms: 10_000 }
 // Every keystroke may meet it, and somebody who looks hours later must still find it.
-export const defectLogInterval = { ms: 3_600_000 }
+const defectLogInterval = { ms: 3_600_000 }
 
 /**
  * How a search in an engine ended. `cancelled`: the client disconnected. `defect`: the code of this
@@ -79,10 +79,8 @@ export class SearchLog {
   }
 
   /**
-   * Logs an error of this service: it has sent a request that is invalid for the engine. `logger`
-   * is that of the HTTP request. A caller may cause such an error at every keystroke. So this logs
-   * at most one per engine and interval (`rejectionLog`). The next logged line says how many
-   * rejections, of all engines, were not logged.
+   * Logs that this service has sent a request that is invalid for the engine. `logger` is that of
+   * the HTTP request. `alsoRejected`: rejections of all engines that were not logged before.
    */
   logRejection(logger: Logger, engine: string, err: unknown): void {
     const alsoRejected = this.#rejections.recordError(engine)
@@ -90,11 +88,7 @@ export class SearchLog {
     logger.error({ engine, err, alsoRejected }, 'search engine rejected a search as invalid')
   }
 
-  /**
-   * Logs an error of the code of this service with its stack, once per cause and interval
-   * (`defectLog`). The next logged line says how many were not logged, and metrics count all
-   * (`defect` in SearchObserver). `logger` is that of the HTTP request.
-   */
+  /** Logs an error of the code of this service with its stack. Metrics count all of them. */
   logDefect(logger: Logger, err: unknown): void {
     const alsoFailed = this.#defects.recordError(describeError(err))
     if (alsoFailed === null) return

@@ -98,6 +98,8 @@ export type Amount = {
   looseKeys: string[]
 }
 
+type AmountKeys = Omit<Amount, 'start' | 'end' | 'mayBeCode'>
+
 /** A number: its forms, of which "2.700" has two, and its unit. */
 type Quantity = { values: string[]; unit: string; parts: string[]; end: number }
 
@@ -232,11 +234,7 @@ function toInchFraction(value: string): string {
 }
 
 /** The number without a unit ends with a question mark, so that any unit finds it. */
-function toNumberKeys({
-  values,
-  unit,
-  parts,
-}: Quantity): Omit<Amount, 'start' | 'end' | 'mayBeCode'> {
+function toNumberKeys({ values, unit, parts }: Quantity): AmountKeys {
   const isSize = values.some((value) => value.includes('/'))
   if (unit === '')
     return {
@@ -257,11 +255,7 @@ function toNumberKeys({
   }
 }
 
-function toSizeKeys(
-  quantities: Quantity[],
-  sign: string,
-  isThread: boolean,
-): Omit<Amount, 'start' | 'end' | 'mayBeCode'> {
+function toSizeKeys(quantities: Quantity[], sign: string, isThread: boolean): AmountKeys {
   const values = quantities.map(({ values: [value = ''] }) => value)
   const thread = isThread ? 'm' : ''
   const joined = values.join(sign)

@@ -68,7 +68,7 @@ function readCode(path: string, code = new Map<string, string>()): Map<string, s
 const confirmed = {
   version: 1,
   shape: '1f53c2b5b60b977b',
-  code: '0806e2a6b60cb91e',
+  code: '4c90290c4cc3b508',
 }
 
 const advice = `The settings of the index or the code that builds documents have changed.
