@@ -5,14 +5,22 @@ import { buildApp } from '../../src/app.ts'
 import { deriveSearchKey, ensurePermanentKeys } from '../../src/indexing/keys.ts'
 import { type IndexAddress, registerIndex } from '../../src/indexing/registration.ts'
 import type { SearchResponse } from '../../src/search/schema.ts'
-import { openSearchEngine, type SearchEngine } from '../../src/search-engine/client.ts'
+import {
+  engineTimeout,
+  openSearchEngine,
+  type SearchEngine,
+} from '../../src/search-engine/client.ts'
 import { company } from '../support/database/company.ts'
 import { rebuildIndex, syncIndex } from '../support/database/leased-target.ts'
 import { servers } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 import { startOwnEngine } from '../support/servers/own-engine.ts'
 import { type TestService, testService } from '../support/service/test-service.ts'
+
+// No engine is slow here, only unreachable.
+replaceUntilEnd(t, engineTimeout, { ms: 10_000 })
 
 type CountingEngine = SearchEngine & { searchCount: number }
 
