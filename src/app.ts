@@ -59,7 +59,7 @@ type AppOptions = Pick<RouteOptions, 'config' | 'company' | 'indexName'> & {
  * | `logRequests`           | The duration contains every hook that takes time.                |
  * | `registerErrorHandlers` | It adds routes that answer 405. Preflights use their `config`.   |
  * | `addCommonHeaders`      | The problem of every rejection that follows has these headers.   |
- * | `rejectOtherHosts`    | A request for another host cannot try keys.                      |
+ * | `rejectOtherHosts`      | A request for another host cannot try keys.                      |
  * | `registerAccessControl` | An invalid key gets 401, and a valid key has its own rate limit. |
  * | `registerRoutes`        | The hooks above apply to routes that are registered after them.  |
  *

@@ -103,36 +103,6 @@ t.test('SQL and an import of the same versions have the same result', async (t) 
     }
 })
 
-t.test('the result is the same for any order of writes, by SQL and by import', async (t) => {
-  const writes = fc
-    .uniqueArray(fc.integer({ min: 1, max: 5 }), { minLength: 1 })
-    .chain((order) =>
-      fc.tuple(
-        ...order.map((version) => fc.tuple(fc.constant(version), fc.constantFrom(...statuses))),
-      ),
-    )
-    .chain((versions) =>
-      fc.record({
-        versions: fc.constant(versions),
-        // Versions with the same group are written together.
-        groups: fc.array(fc.nat(2), { minLength: versions.length, maxLength: versions.length }),
-        isImported: fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }),
-      }),
-    )
-  await fc.assert(
-    fc.asyncProperty(writes, async ({ versions, groups, isImported }) => {
-      await database.db.deleteFrom('quotes').execute()
-      for (const [group, imports] of isImported.entries()) {
-        const written = versions.filter((_, index) => groups[index] === group)
-        if (written.length > 0) await (imports ? importVersions : writeVersions)(database, written)
-      }
-      await assertVersions(new Map(versions))
-    }),
-    randomRuns(15, 20_261_122),
-  )
-  t.pass()
-})
-
 t.test('random histories of writes follow the rule, and the statistics follow them', async (t) => {
   const write = fc.record({
     kind: fc.constantFrom('sql', 'sql', 'import', 'update', 'rollback', 'delete'),
