@@ -154,7 +154,7 @@ async function createNextIndex(live: IndexTarget, log: LogLine): Promise<string>
  * lease is lost, queues the products that it may have sent late, and throws LeaseLost.
  *
  * Between two uploads, applies a batch of changes, to the live index too if it is used. The next
- * upload is read afterwards, so it is not older than these changes.
+ * upload is not older than these changes.
  */
 async function uploadCatalogue(
   live: IndexTarget,
@@ -182,7 +182,7 @@ async function uploadCatalogue(
   }
   const applyChanges = async () => {
     if (isUsed && (await haveSynonymsChangedInTables(live))) await applySynonyms(live, log)
-    await applyBatch(live, { log, indexNames: isUsed ? [nextName, indexName] : [nextName] })
+    return applyBatch(live, { log, indexNames: isUsed ? [nextName, indexName] : [nextName] })
   }
   try {
     let lines = await readPage(db, '0')
@@ -200,9 +200,11 @@ async function uploadCatalogue(
         }
         sending = []
       }
-      while (queued.length >= maxQueuedUploads) await finishFirst()
-      await applyChanges()
+      // Read while the engine works, and again if changes were applied since.
       lines = await readPage(db, last.id)
+      while (queued.length >= maxQueuedUploads) await finishFirst()
+      const { changeCount } = await applyChanges()
+      if (changeCount > 0) lines = await readPage(db, last.id)
     }
     while (queued.length > 0) {
       await finishFirst()
