@@ -4,8 +4,7 @@ import { parseWebOrigin } from '../src/auth/cors.ts'
 import { readDatabaseConfig } from '../src/config.ts'
 import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
 import { allScopes, type Scope } from '../src/database/table-types.ts'
-import { formatKeyTable } from './cli/api-key-list.ts'
-import { formatKeyReport } from './cli/api-key-report.ts'
+import { formatKeyReport, formatKeyTable } from './cli/api-key-tables.ts'
 import {
   chooseByName,
   type OptionValues,

@@ -8,8 +8,13 @@ import {
   type SearchReport,
 } from '../src/search-report/report.ts'
 import { formatCount } from '../src/text/count-noun.ts'
-import { alignColumns } from './cli/align-columns.ts'
-import { chooseByName, parseWholeNumber, runCommand, UsageError } from './cli/command.ts'
+import {
+  alignColumns,
+  chooseByName,
+  parseWholeNumber,
+  runCommand,
+  UsageError,
+} from './cli/command.ts'
 
 const help = `
 Usage: node scripts/search.ts report [--days 30]

@@ -9,15 +9,17 @@ import {
   runCommand,
   UsageError,
 } from './cli/command.ts'
-import { withShareContext } from './cli/share-context.ts'
-import { createManyLinks, createOneLink, type LinkOptions } from './cli/share-create.ts'
-import { printLinks } from './cli/share-list.ts'
 import {
+  createManyLinks,
+  createOneLink,
+  type LinkOptions,
   maxWholeNumber,
+  printLinks,
   revokeLinksOfQuote,
   revokeManyLinks,
   revokeOneLink,
-} from './cli/share-revoke.ts'
+  withShareContext,
+} from './cli/share-actions.ts'
 
 /** The lifetime of a link that is created without --expires. */
 const defaultExpires = '30d'

@@ -115,3 +115,18 @@ function parse<Options extends ParseArgsOptionsConfig>(options: Options, args: s
     strict: true,
   })
 }
+
+/** Returns a table with one line for each row. A column is as wide as its longest cell. */
+export function alignColumns(rows: string[][]): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  )
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}

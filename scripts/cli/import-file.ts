@@ -10,8 +10,7 @@ import { importQuotes, type QuoteImportOptions } from '../../src/imports/quotes/
 import { type ImportSource, openFile } from '../../src/imports/readers/file-source.ts'
 import type { ImportOptions } from '../../src/imports/run-import.ts'
 import { findUnprintable } from '../../src/quotes/pdf/pdf-text.ts'
-import { showProgress } from './import-progress.ts'
-import { type AnySummary, describeSummary, exitStatusOf } from './import-summary.ts'
+import { type AnySummary, describeSummary, exitStatusOf, showProgress } from './import-report.ts'
 import { openRejectsFile, type RejectsFile } from './rejects-file.ts'
 
 type Importer = (pool: Pool, source: ImportSource, options: ImportOptions) => Promise<AnySummary>

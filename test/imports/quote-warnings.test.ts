@@ -1,6 +1,6 @@
 // Warnings of quote imports: what is imported, what they name, and what --strict rejects.
 import t from 'tap'
-import { describeSummary, exitStatusOf } from '../../scripts/cli/import-summary.ts'
+import { describeSummary, exitStatusOf } from '../../scripts/cli/import-report.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { findUnprintable } from '../../src/quotes/pdf/pdf-text.ts'
 import { testDatabase } from '../support/database/test-database.ts'

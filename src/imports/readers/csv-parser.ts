@@ -26,6 +26,21 @@ export type RawTable = {
   words: string[]
 }
 
+/** Takes the first row from a reader of all rows. Returns undefined if there is none. */
+export async function takeHeader(
+  readRows: () => AsyncIterable<Row[]>,
+): Promise<Pick<RawTable, 'header' | 'rows'> | undefined> {
+  async function* rows(): AsyncGenerator<Row[]> {
+    let isFirst = true
+    for await (const batch of readRows()) {
+      yield isFirst ? batch.slice(1) : batch
+      isFirst = false
+    }
+  }
+  for await (const [header] of readRows()) return header && { header, rows }
+  return undefined
+}
+
 /**
  * The longest row that the schema allows has a fifth of this length. A longer row comes from a
  * quotation mark that is never closed.

@@ -10,8 +10,8 @@ import { ImportError } from '../file-format.ts'
 export type FileSource = {
   /** Reads the bytes from the start, unzipped. Throws an ImportError if the gzip is damaged. */
   read(): AsyncIterable<Buffer>
-  /** A descriptor of the file, or its content. Reading a workbook jumps in it. */
-  content(): Promise<FileHandle | Buffer>
+  /** Reading a workbook jumps in the file. */
+  handle: FileHandle
   /** The fraction that the last reading has read, 0 to 1, or undefined if the size is unknown. */
   fractionRead(): number | undefined
   close(): Promise<void>
@@ -21,8 +21,6 @@ export type FileSource = {
 export type ImportSource = FileSource | AsyncIterable<string | Buffer>
 
 const chunkBytes = 65_536
-/** More bytes of standard input are kept in a temporary file. */
-const maxBytesInMemory = 16_000_000
 
 /**
  * Opens a file by its name, or `standardInput` for `-`. The first bytes decide whether it is gzip.
@@ -50,29 +48,20 @@ export async function openFile(
   return createFileSource(handle, { size: stats.size, isGzip: file.endsWith('.gz'), signal })
 }
 
-/** Returns a source that can be read several times. Chunks are read to their end and kept. */
+/** Returns a source that can be read several times. Chunks are kept in a temporary file. */
 export async function keepSource(source: ImportSource, signal?: AbortSignal): Promise<FileSource> {
-  if ('content' in source) return source
-  // Without this, aborting would wait for the next chunk of a stream such as a terminal.
-  if (signal && source instanceof Readable) addAbortSignal(signal, source)
-  const chunks: Buffer[] = []
-  let size = 0
-  let handle: FileHandle | undefined
-  for await (const chunk of source) {
-    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
-    size += bytes.length
-    if (handle) await handle.write(bytes)
-    else chunks.push(bytes)
-    if (handle || size <= maxBytesInMemory) continue
-    handle = await openTemporaryFile()
-    for (const kept of chunks.splice(0)) await handle.write(kept)
-  }
-  if (handle) return createFileSource(handle, { size, isGzip: false, signal })
-  return {
-    read: () => unzip(Readable.from(chunks), false),
-    content: async () => Buffer.concat(chunks),
-    fractionRead: () => undefined,
-    close: async () => undefined,
+  if ('handle' in source) return source
+  const handle = await openTemporaryFile()
+  try {
+    signal?.throwIfAborted()
+    // Without this, aborting would wait for the next chunk of a stream such as a terminal.
+    if (signal && source instanceof Readable) addAbortSignal(signal, source)
+    await handle.writeFile(source)
+    const { size } = await handle.stat()
+    return createFileSource(handle, { size, isGzip: false, signal })
+  } catch (error) {
+    await handle.close()
+    throw error
   }
 }
 
@@ -104,7 +93,7 @@ function createFileSource(
   }
   return {
     read: () => unzip(Readable.from(readChunks()), isGzip),
-    content: async () => handle,
+    handle,
     fractionRead: () => (size > 0 ? lastReading.position / size : undefined),
     close: () => handle.close(),
   }

@@ -10,7 +10,7 @@ import {
   type TableOptions,
 } from '../file-format.ts'
 import { foldName } from '../known-words.ts'
-import { maxRowCharacters, parseCsv, type RawTable, type Row } from './csv-parser.ts'
+import { maxRowCharacters, parseCsv, type RawTable, type Row, takeHeader } from './csv-parser.ts'
 import { describeFormat, detectFormat } from './detect-format.ts'
 import { type FileSource, type ImportSource, keepSource } from './file-source.ts'
 import { openJsonLines } from './json-lines.ts'
@@ -145,23 +145,10 @@ async function openCsv(
       }
     }
   }
-  let header: Row | undefined
-  for await (const [first] of parseCsv(read(), delimiter)) {
-    header = first
-    break
-  }
-  if (!header) throw new ImportError('The file is empty: it does not even have a header.')
-  async function* rows(): AsyncGenerator<Row[]> {
-    let isFirst = true
-    for await (const batch of parseCsv(read(), delimiter)) {
-      const below = isFirst ? batch.slice(1) : batch
-      isFirst = false
-      if (below.length > 0) yield below
-    }
-  }
+  const table = await takeHeader(() => parseCsv(read(), delimiter))
+  if (!table) throw new ImportError('The file is empty: it does not even have a header.')
   return {
-    header,
-    rows,
+    ...table,
     encoding,
     delimiter,
     hasSeparatorLine: named !== undefined,

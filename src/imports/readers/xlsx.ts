@@ -2,10 +2,10 @@
 // files (ECMA-376, part 1, chapter 18). Limits protect from ZIP bombs, and XML with a DOCTYPE,
 // which could define entities, is rejected.
 import { SaxesParser, type SaxesTagPlain } from 'saxes'
-import { type Entry, fromBufferPromise, fromFdPromise, type ZipFile } from 'yauzl'
+import { type Entry, fromFdPromise, type ZipFile } from 'yauzl'
 import { quoteForMessage } from '../cells.ts'
 import { ImportError } from '../file-format.ts'
-import { maxRowCharacters, type RawTable, type Row } from './csv-parser.ts'
+import { maxRowCharacters, type RawTable, type Row, takeHeader } from './csv-parser.ts'
 import type { FileSource } from './file-source.ts'
 
 /** A sheet of repeated cells is compressed by a factor of 30, and a ZIP bomb by 1,000. */
@@ -21,36 +21,18 @@ export async function openXlsx(
   source: FileSource,
   sheetName: string | undefined,
 ): Promise<RawTable> {
-  const content = await source.content()
-  const options = { autoClose: false }
-  const zip = await (Buffer.isBuffer(content)
-    ? fromBufferPromise(content, options)
-    : fromFdPromise(content.fd, options)
-  ).catch(explainDamage)
+  const zip = await fromFdPromise(source.handle.fd, { autoClose: false }).catch(explainDamage)
   const workbook = new Workbook(zip, await listEntries(zip).catch(explainDamage))
   const sheet = await workbook.findSheet(sheetName)
   const texts = await workbook.readSharedTexts()
   const formats = await workbook.readCellFormats()
-  const readRows = () => workbook.readRows(sheet.path, texts, formats)
-  let header: Row | undefined
-  for await (const [first] of readRows()) {
-    header = first
-    break
-  }
-  if (!header)
+  const table = await takeHeader(() => workbook.readRows(sheet.path, texts, formats))
+  if (!table)
     throw new ImportError(
       `The sheet ${quoteForMessage(sheet.name)} is empty. Name one with --sheet.`,
     )
-  async function* rows(): AsyncGenerator<Row[]> {
-    let isFirst = true
-    for await (const batch of readRows()) {
-      yield isFirst ? batch.slice(1) : batch
-      isFirst = false
-    }
-  }
   return {
-    header,
-    rows,
+    ...table,
     encoding: 'utf-8',
     delimiter: ',',
     hasSeparatorLine: false,

@@ -1,12 +1,12 @@
-// Reads the API keys and formats them as a table for the terminal.
+// The tables of API keys and of their requests, for the terminal.
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { Tables } from '../../src/database/table-types.ts'
-import { alignColumns } from './align-columns.ts'
+import { alignColumns } from './command.ts'
 
 type KeyState = 'valid' | 'ends' | 'expired' | 'revoked'
 type KeyRow = Selectable<Tables['api_keys']> & { state: KeyState; last_used_at: Date | null }
 
-const header = [
+const listHeader = [
   'id',
   'kind',
   'name',
@@ -29,7 +29,7 @@ export async function formatKeyTable(
   const shownKeys = keys.filter(
     ({ state }) => includesInvalid || state === 'valid' || state === 'ends',
   )
-  if (shownKeys.length > 0) return alignColumns([header, ...shownKeys.map(formatCells)])
+  if (shownKeys.length > 0) return alignColumns([listHeader, ...shownKeys.map(formatCells)])
   return keys.length === 0 ? 'There is no key.' : 'There is no valid key: see list --all.'
 }
 
@@ -87,4 +87,30 @@ function formatState({ state, revoked_at, expires_at }: KeyRow): string {
 /** In UTC, without seconds. */
 function formatInstant(date: Date): string {
   return `${date.toISOString().slice(0, 16)}Z`
+}
+
+const reportHeader = ['day', 'id', 'name', 'calls', 'refused', 'wrong secret']
+
+/** Returns one line for each key and day (UTC) since `firstDay` (YYYY-MM-DD), newest first. */
+export async function formatKeyReport(db: Kysely<Tables>, firstDay: string): Promise<string> {
+  const rows = await db
+    .selectFrom('api_key_usage as usage')
+    .innerJoin('api_keys as key', 'key.id', 'usage.key_id')
+    .select(['usage.day', 'key.id', 'key.name'])
+    .select(['usage.calls', 'usage.refusals', 'usage.wrong_secrets'])
+    .where('usage.day', '>=', firstDay)
+    .orderBy('usage.day', 'desc')
+    .orderBy('usage.calls', 'desc')
+    .orderBy('key.id')
+    .execute()
+  if (rows.length === 0) return `No request with a key was counted since ${firstDay}.`
+  const cells = rows.map(({ day, id, name, calls, refusals, wrong_secrets }) => [
+    day,
+    id,
+    name,
+    calls,
+    refusals,
+    wrong_secrets,
+  ])
+  return alignColumns([reportHeader, ...cells])
 }
