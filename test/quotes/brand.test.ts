@@ -43,20 +43,6 @@ t.test('the page shows the logo and the colour, and its policy allows just that'
   t.notMatch(policy, /unsafe|script-src/)
 })
 
-t.test(
-  'the page of a company without a brand has its initials and the default policy',
-  async (t) => {
-    const { app, url } = await startServiceWithLink(t)
-    const { body, headers } = await app.inject(url)
-    t.match(body, /class="monogram"/)
-    t.notMatch(body, /<img/)
-    t.match(
-      String(headers['content-security-policy']),
-      /; style-src 'sha256-\S+'; .*; img-src data:$/,
-    )
-  },
-)
-
 t.test('the PDF shows the logo, SVG or PNG', async (t) => {
   for (const logo of [svgUri, pngUri]) {
     const { app, url } = await startService(t, logo)

@@ -1,10 +1,16 @@
 // The legal texts that the document of a link contains: by country, tax and language.
+import { sql } from 'kysely'
 import t from 'tap'
 import type { Company } from '../../../src/company/company-file.ts'
 import { recordCompany } from '../../../src/company/company-record.ts'
-import { createQuoteLinkWithDetails } from '../../../src/quotes/links/manage-links.ts'
+import {
+  createQuoteLink,
+  createQuoteLinkWithDetails,
+} from '../../../src/quotes/links/manage-links.ts'
 import { recordLanguages } from '../../../src/quotes/record-languages.ts'
 import type { QuoteDocument } from '../../../src/quotes/schema.ts'
+import { languages } from '../../../src/texts/languages.ts'
+import { addQuote } from '../../support/database/add-quote.ts'
 import { company } from '../../support/database/company.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import {
@@ -251,4 +257,26 @@ t.test('a new link names probable mistakes, and strict links are refused', async
     .select(({ fn }) => fn.countAll<string>().as('count'))
     .executeTakeFirstOrThrow()
   t.equal(Number(count), 6, 'a refused link does not remain')
+})
+
+t.test('a row in languages is enough for quotes in another language', async (t) => {
+  const { db } = await testDatabase(t)
+  await t.rejects(addQuote(db, 'R-nl', { language: 'nl' }), /quotes_language_fkey/)
+  await recordLanguages(db)
+  t.same(
+    (await sql<{ languages: string[] }>`select quote_languages() as languages`.execute(db)).rows,
+    [{ languages }],
+  )
+  await db
+    .insertInto('languages')
+    .values({ code: 'nl', place: 99, vat_label: 'btw', sales_tax_label: 'belasting' })
+    .execute()
+  await addQuote(db, 'R-nl', { language: 'nl' })
+  await createQuoteLink(db, { number: 'R-nl' })
+  const { rows } = await sql<{ document: string }>`
+    select document from quote_shares order by id desc limit 1`.execute(db)
+  t.match(JSON.parse(rows[0]?.document ?? ''), {
+    language: 'nl',
+    totals: { taxLabel: { nl: 'btw', fr: 'TVA' } },
+  })
 })
