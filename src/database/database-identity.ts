@@ -13,21 +13,18 @@ export const timelineSql = `case when not pg_is_in_recovery() then
   ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer
 end`
 
-/**
- * An SQL expression over pg_control_system() and pg_database: the identifier of the PostgreSQL
- * cluster and the oid of the database. No other database has both. Replicas and failovers keep
- * them.
- */
-export const databaseIdSql = sql<string>`system_identifier || '-' || oid`
-
 /** PostgreSQL's code for a missing privilege. */
 const insufficientPrivilege = '42501'
 
-/** Returns the id of the database, or null if the role may not read it. */
+/**
+ * Returns the id of the database: the identifier of the PostgreSQL cluster and the oid of the
+ * database. No other database has both. Replicas and failovers keep them. Returns null if the role
+ * may not read it.
+ */
 export async function readDatabaseId(db: Kysely<Tables>): Promise<string | null> {
   try {
     const { rows } = await sql<{ id: string }>`
-      select ${databaseIdSql} as id
+      select system_identifier || '-' || oid as id
       from pg_control_system(), pg_database where datname = current_database()
     `.execute(db)
     return rows[0]?.id ?? null
@@ -35,14 +32,6 @@ export async function readDatabaseId(db: Kysely<Tables>): Promise<string | null>
     if ((error as { code?: unknown }).code === insufficientPrivilege) return null
     throw error
   }
-}
-
-/** Returns the timeline of the server; null for a replica. */
-export async function readTimeline(db: Kysely<Tables>): Promise<number | null> {
-  const { rows } = await sql<{ timeline: number | null }>`
-    select ${sql.raw(timelineSql)} as timeline
-  `.execute(db)
-  return rows[0]?.timeline ?? null
 }
 
 /**

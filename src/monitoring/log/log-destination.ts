@@ -2,7 +2,7 @@
 import { destination } from 'pino'
 
 // Writing each line separately costs more than a cached answer.
-export const logFlushMs = 100
+const logFlushMs = 100
 
 const standardOutput = 1
 const blockCharacters = 16_384
