@@ -36,7 +36,10 @@ type BatchOptions = {
   indexNames?: string[]
 }
 
-export type BatchResult = Pick<OutboxRead, 'hasTruncation' | 'hasReachedEnd'> & {
+export type BatchResult = Pick<
+  OutboxRead,
+  'hasTruncation' | 'isRebuildRequested' | 'hasReachedEnd'
+> & {
   /** The number of outbox rows in the batch, without truncations. */
   changeCount: number
 }
@@ -58,8 +61,8 @@ export async function applyBatch(
 ): Promise<BatchResult> {
   const { db, client, lease, registrationName } = target
   const read = await readOutbox(db, registrationName, maxBatchRows)
-  const { changes, hasTruncation, hasReachedEnd } = read
-  const result = { changeCount: changes.length, hasTruncation, hasReachedEnd }
+  const { changes, hasReachedEnd } = read
+  const result = { ...read, changeCount: changes.length }
   if (changes.length === 0) {
     await markSettledIfDue(target, read)
     return result

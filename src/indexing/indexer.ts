@@ -230,7 +230,7 @@ class Indexer {
    *
    * 1. Do the task that has been due for longest, even while changes arrive all the time.
    * 2. Apply one batch of changes.
-   * 3. If there was none, rebuild the index after a truncation.
+   * 3. If there was none, rebuild the index after a truncation or a request.
    * 4. At the end of the outbox, if no task is due, note the success and ask `endWhen`.
    * 5. If there was no change, pause.
    */
@@ -272,18 +272,18 @@ class Indexer {
       }
 
       // (2)
-      const { changeCount, hasReachedEnd, hasTruncation } = await this.#applyBatch(target)
-      const isIdle = changeCount === 0
+      const batch = await this.#applyBatch(target)
+      const isIdle = batch.changeCount === 0
 
       // (3)
-      if (isIdle && hasTruncation) {
+      if (isIdle && (batch.hasTruncation || batch.isRebuildRequested)) {
         await this.#check(target, null, throwIfStopped)
         continue
       }
 
       // (4) Only after all tasks. Otherwise, if a task always fails, each new run would log a
       // recovery first.
-      if (findDueTask() || !hasReachedEnd) continue
+      if (findDueTask() || !batch.hasReachedEnd) continue
       this.#noteUpToDate()
       if (await this.#endWhen?.()) return
 

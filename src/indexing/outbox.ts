@@ -19,6 +19,8 @@ export type OutboxRead = {
   changes: ProductChange[]
   /** Whether the table of products was truncated, which requires a rebuild. */
   hasTruncation: boolean
+  /** Whether somebody requested a rebuild that has not been completed. */
+  isRebuildRequested: boolean
   /** Whether the index contains every change that this read sees, once these are applied. */
   hasReachedEnd: boolean
   /** Every transaction before this one had ended, so the read sees all their rows. */
@@ -42,6 +44,7 @@ export async function readOutbox(
   const { rows: results } = await sql<{
     endedBefore: string
     readAt: Date
+    isRebuildRequested: boolean
     rows: OutboxRow[] | null
   }>`
     with pending as (
@@ -52,7 +55,11 @@ export async function readOutbox(
       )
       order by xid, id limit ${limit}
     )
-    select pg_snapshot_xmin(pg_current_snapshot())::text as "endedBefore", now() as "readAt", (
+    select pg_snapshot_xmin(pg_current_snapshot())::text as "endedBefore", now() as "readAt",
+      exists (
+        select from search_indexes
+        where registration_name = ${registrationName} and rebuild_requested_at is not null
+      ) as "isRebuildRequested", (
       select json_agg(
         json_build_object('id', id::text, 'productId', product_id::text) order by xid, id
       ) from pending
@@ -60,12 +67,12 @@ export async function readOutbox(
   `.execute(db)
   const [result] = results
   if (!result) throw new Error('PostgreSQL returned no row')
-  const { endedBefore, readAt } = result
+  const { endedBefore, readAt, isRebuildRequested } = result
   const rows = result.rows ?? []
   const changes = rows.filter((row): row is ProductChange => row.productId !== null)
   const hasTruncation = changes.length < rows.length
   const hasReachedEnd = rows.length < limit && !hasTruncation
-  return { changes, hasTruncation, hasReachedEnd, endedBefore, readAt }
+  return { changes, hasTruncation, isRebuildRequested, hasReachedEnd, endedBefore, readAt }
 }
 
 /** Stands for the missing product id of a truncation's row. No product has this id. */
