@@ -47,7 +47,7 @@ container-test: $(installed) ## Test image and runbook with Docker and Compose (
 	@node test/containers/runbook.containers.ts
 
 benchmarks: $(installed) ## Measure everything on an idle machine and write docs/benchmarks.md
-	@node scripts/bench/page.ts
+	@node scripts/bench/run.ts --page
 
 endurance: $(installed) ## Run the long tests, for example ten minutes with faults
 	@node scripts/test.ts --kind endurance $(FILES)

@@ -1,39 +1,13 @@
-// Measures the import of quotes and products, in lines per second and memory, on a PostgreSQL with
-// default settings.
+// Measures the import of quotes and products, in lines per second and memory.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
-import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { sql } from 'kysely'
-import { readCompany } from '../../src/company/company-file.ts'
-import { recordCompany } from '../../src/company/company-record.ts'
-import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { migrate } from '../../src/database/run-migrations.ts'
 import { quoteColumns } from '../../src/imports/file-kinds.ts'
-import { runCommand, UsageError } from '../cli/command.ts'
-import { startPostgres } from '../servers/postgres.ts'
-import { mulberry32 } from './support/data/seeded-random.ts'
-
-const help = `
-Usage: node scripts/bench/import.ts [--lines N] [--products N] [--seed N]
-
-Generates a CSV file of N quote lines in all columns, in quotes of 1 to 24 lines, starts PostgreSQL
-in a temporary directory, and runs scripts/import.ts: into an empty database, with the same file
-again, with a change in every quote, and with the same quotes as Spanish Excel writes them into
-another empty database. Then it imports N products, and twice the same file again with --full. Each
-run prints its own numbers. The memory is the maximum resident size of the importing process. A
-million lines need about 5 GB of disk space.
-
-  --lines N     number of lines. Default: 1000000
-  --products N  number of products. Default: 50000
-  --seed N      the same seed generates the same file. Default: 1
-`
-
-const root = join(import.meta.dirname, '../..')
+import { mulberry32 } from './data/seeded-random.ts'
+import { type Bar, type Bench, createDatabase, elapsedMs, root } from './harness.ts'
 
 /** How a file writes its cells. */
 type CellWriters = {
@@ -50,41 +24,13 @@ const spanish: CellWriters = {
 
 /** The exit status of an import with warnings. */
 const warnedStatus = 3
+const seed = 1
 
-await runCommand(
-  help,
-  {
-    lines: { type: 'string', default: '1000000' },
-    products: { type: 'string', default: '50000' },
-    seed: { type: 'string', default: '1' },
-  },
-  async (values) => {
-    const lines = parsePositiveInteger('--lines', values.lines)
-    const products = parsePositiveInteger('--products', values.products)
-    const seed = parsePositiveInteger('--seed', values.seed)
-    const directory = await mkdtemp(join(tmpdir(), 'import-bench-'))
-    // As root PostgreSQL runs under another account, which must be able to enter.
-    await chmod(directory, 0o755)
-    try {
-      return await measure(directory, lines, products, seed)
-    } finally {
-      await rm(directory, { recursive: true, force: true })
-    }
-  },
-)
-
-async function measure(
-  directory: string,
-  lines: number,
-  products: number,
-  seed: number,
-): Promise<number> {
-  console.log(
-    `${lines.toLocaleString('en')} quote lines, seed ${seed}; ` +
-      `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}`,
-  )
-  const file = (name: string) => join(directory, name)
-  await pipeline(Readable.from(quoteLines(lines, seed)), createWriteStream(file('quotes.csv')))
+/** A million lines need about 5 GB of disk space. */
+export async function measure(bench: Bench): Promise<void> {
+  const [lines, products] = [bench.size(1_000_000, 2_000), bench.size(50_000, 500)]
+  const file = (name: string) => join(bench.directory, name)
+  await pipeline(Readable.from(quoteLines(lines)), createWriteStream(file('quotes.csv')))
   await pipeline(
     createReadStream(file('quotes.csv'), 'utf8'),
     replaceText('ready to ship', 'made to order'),
@@ -92,67 +38,54 @@ async function measure(
   )
   // Latin-1 has the same bytes as Windows-1252 for the characters of this file.
   await pipeline(
-    Readable.from(quoteLines(lines, seed, spanish)),
+    Readable.from(quoteLines(lines, spanish)),
     createWriteStream(file('spanish.csv'), 'latin1'),
   )
   await pipeline(Readable.from(productLines(products)), createWriteStream(file('products.csv')))
-  console.log(`The file has ${Math.round((await stat(file('quotes.csv'))).size / 1e6)} MB.`)
-  const runs: [name: string, database: string, args: string[]][] = [
-    ['into an empty database', 'first', ['quotes', file('quotes.csv')]],
-    ['the same file again', 'first', ['quotes', file('quotes.csv')]],
-    ['every quote changed', 'first', ['quotes', file('changed.csv')]],
-    ['the Spanish form into an empty database', 'second', ['quotes', file('spanish.csv')]],
-    ['products into an empty table', 'second', ['products', file('products.csv')]],
-    ['the same products, full', 'second', ['products', file('products.csv'), '--full']],
-    ['the same products, full', 'second', ['products', file('products.csv'), '--full']],
-  ]
-  const server = await startPostgres({ directory: file('postgres') })
-  try {
-    const urls: Record<string, string> = {
-      first: server.url,
-      second: await createDatabase(server.url, 'second'),
-    }
-    for (const url of Object.values(urls)) await prepareDatabase(url)
-    for (const [name, database, args] of runs) {
-      console.log(`\n${name}:`)
-      const status = await runImport(args, urls[database] ?? '')
-      if (status !== 0 && status !== warnedStatus) return 1
-    }
-    return 0
-  } finally {
-    await server.stop()
+  const first = await createDatabase(bench, 'first_import')
+  const second = await createDatabase(bench, 'second_import')
+  const run = async (what: string, { databaseUrl }: typeof first, args: string[], bar?: Bar) => {
+    const count = args[0] === 'quotes' ? lines : products
+    const ms = await elapsedMs(() => runImport(args, databaseUrl))
+    const value = count / (ms / 1_000)
+    bench.report({ what, value, unit: 'lines/s', ...(bar && { bar }) })
+    return value
   }
+  const inEnglish = await run(
+    'quotes into an empty database',
+    first,
+    ['quotes', file('quotes.csv')],
+    { atLeast: 20_000 },
+  )
+  await run('the same file again', first, ['quotes', file('quotes.csv')])
+  await run('every quote changed', first, ['quotes', file('changed.csv')])
+  const inSpanish = await run('the same quotes as Spanish Excel writes them', second, [
+    'quotes',
+    file('spanish.csv'),
+  ])
+  bench.report({
+    what: 'the Spanish form, of the English one',
+    value: inSpanish / inEnglish,
+    unit: '×',
+    bar: { atLeast: 0.9 },
+  })
+  await run('products into an empty table', second, ['products', file('products.csv')])
+  // At most three seconds.
+  await run(
+    'unchanged products, with --full',
+    second,
+    ['products', file('products.csv'), '--full'],
+    { atLeast: products / 3 },
+  )
 }
 
-async function createDatabase(url: string, name: string): Promise<string> {
-  const db = openDatabase(url, { connections: 1 })
-  try {
-    await sql`create database ${sql.id(name)}`.execute(db)
-  } finally {
-    await db.destroy()
-  }
-  const other = new URL(url)
-  other.pathname = `/${name}`
-  return other.href
-}
-
-async function prepareDatabase(url: string): Promise<void> {
-  const db = openDatabase(url, { connections: 2 })
-  try {
-    await migrate(db)
-    await recordCompany(db, readCompany(join(root, 'company.example.json')))
-  } finally {
-    await db.destroy()
-  }
-}
-
-async function runImport(args: string[], url: string): Promise<number | null> {
+async function runImport(args: string[], url: string): Promise<void> {
   const child = spawn(process.execPath, [join(root, 'scripts/import.ts'), ...args], {
     env: { ...process.env, DATABASE_URL: url },
-    stdio: 'inherit',
+    stdio: ['ignore', 'ignore', 'inherit'],
   })
   const [status] = (await once(child, 'exit')) as [number | null]
-  return status
+  if (status !== 0 && status !== warnedStatus) throw new Error(`The import ended with ${status}.`)
 }
 
 function* productLines(products: number): Generator<string> {
@@ -165,7 +98,6 @@ function* productLines(products: number): Generator<string> {
 /** Realistic quotes: 5,000 customers, 4,000 products, five currencies, every status. */
 function* quoteLines(
   lines: number,
-  seed: number,
   { delimiter, number, day }: CellWriters = english,
 ): Generator<string> {
   const next = mulberry32(seed)
@@ -241,10 +173,4 @@ function replaceText(text: string, replacement: string) {
     }
     yield rest
   }
-}
-
-function parsePositiveInteger(name: string, text: string): number {
-  if (!/^[1-9][0-9]{0,8}$/.test(text))
-    throw new UsageError(`${name} ${text} is not a positive whole number.`)
-  return Number(text)
 }

@@ -6,27 +6,17 @@ import type { Page } from 'playwright-core'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { loadStaticFile } from '../../src/web/static-files.ts'
 import { startBrowser } from '../../test/support/browser.ts'
-import { runCommand } from '../cli/command.ts'
 import { readExampleProducts } from '../demo/load-data.ts'
 import { listRetailProducts, readInvoiceLines } from '../demo/online-retail.ts'
-import { benchServers, benchService } from './support/bench-service.ts'
-import type { Product } from './support/data/catalogues.ts'
-
-const help = `
-Usage: node scripts/bench/palette.ts [--keystrokes N]
-
-Serves the products of the demo, opens a page of another origin in Chromium, and types product
-names into <product-palette>. No prefix is typed twice, so neither the palette nor the service
-answers from a cache. Prints the time from each key press to the painted results, and from the
-start of the navigation to the first results. Exits 1 if the 95th percentile is above 50 ms or the
-first results take longer than 1 s.
-
-  --keystrokes N   number of key presses (100)
-`
-
-const options = { keystrokes: { type: 'string', default: '100' } } as const
-const maxP95Ms = 50
-const maxFirstResultMs = 1_000
+import type { Product } from './data/catalogues.ts'
+import {
+  type Bench,
+  type BenchService,
+  createService,
+  median,
+  quantile,
+  startApi,
+} from './harness.ts'
 
 // The names begin differently, so that no prefix is typed twice.
 const productNames = [
@@ -44,33 +34,46 @@ const productNames = [
   'doormat',
 ]
 
-await runCommand(help, options, async (values) => {
-  const servers = await benchServers()
-  const teardowns: (() => unknown)[] = []
-  try {
-    const service = await benchService(servers, 'palette', await demoProducts())
-    teardowns.push(() => service.close())
-    const page = await openPalette({ teardown: (fn) => teardowns.unshift(fn) }, service)
-    const firstResultMs = await page.evaluate(openAndMeasure)
-    let requestCount = 0
-    page.on('request', () => requestCount++)
-    const keystrokes = await typeNames(page, Number(values.keystrokes))
-    return report(firstResultMs, keystrokes, requestCount)
-  } finally {
-    for (const teardown of teardowns) await teardown()
-    await servers.stop()
-  }
-})
+/**
+ * Serves the products of the demo, opens a page of another origin, and types product names. No
+ * prefix is typed twice, so neither the palette nor the API answers from a cache.
+ */
+export async function measure(bench: Bench): Promise<void> {
+  const products = (await demoProducts()).slice(0, bench.size(10_000, 300))
+  const service = await createService(bench, 'palette', products)
+  const { url } = await startApi(bench, 'palette', service)
+  const page = await openPalette({ teardown: bench.atEnd }, service, url)
+  const firstResultMs = await page.evaluate(openAndMeasure)
+  const times = await typeNames(page, bench.size(100, 10))
+  bench.report({
+    what: 'from a key press to the painted results, p95',
+    value: quantile(times, 0.95),
+    unit: 'ms',
+    bar: { atMost: 50 },
+    detail: `p50 ${median(times).toFixed(1)} ms, slowest ${Math.max(...times).toFixed(1)} ms`,
+  })
+  bench.report({
+    what: 'from the start of the navigation to the first results',
+    value: firstResultMs,
+    unit: 'ms',
+    bar: { atMost: 1_000 },
+  })
+  bench.report({
+    what: 'palette.js, gzipped',
+    value: (await loadStaticFile('palette.js').encode('gzip')).length / 1_000,
+    unit: 'kB',
+    bar: { atMost: 12 },
+  })
+}
 
-type Keystroke = { name: string; key: string; ms: number }
-
-async function typeNames(page: Page, maxKeystrokes: number): Promise<Keystroke[]> {
-  const keystrokes: Keystroke[] = []
+/** Returns the ms from each key press to the painted results. */
+async function typeNames(page: Page, maxKeystrokes: number): Promise<number[]> {
+  const times: number[] = []
   for (const name of productNames) {
     await page.locator('[part=input]').fill('')
     await page.locator('[part=heading]').first().waitFor()
     for (const key of name) {
-      if (keystrokes.length >= maxKeystrokes) return keystrokes
+      if (times.length >= maxKeystrokes) return times
       // A trailing space starts no search.
       if (key === ' ') {
         await page.keyboard.press('Space')
@@ -79,40 +82,15 @@ async function typeNames(page: Page, maxKeystrokes: number): Promise<Keystroke[]
       await page.keyboard.press(key)
       await page.waitForFunction(
         (count) => (window as unknown as Measured).paintedAfterMs.length > count,
-        keystrokes.length,
+        times.length,
       )
       const ms = await page.evaluate(
         () => (window as unknown as Measured).paintedAfterMs.at(-1) ?? Number.NaN,
       )
-      keystrokes.push({ name, key, ms })
+      times.push(ms)
     }
   }
-  return keystrokes
-}
-
-/** Prints the measurements and returns the exit code. */
-async function report(
-  firstResultMs: number,
-  keystrokes: Keystroke[],
-  requestCount: number,
-): Promise<number> {
-  const times = keystrokes.map(({ ms }) => ms).sort((a, b) => a - b)
-  const percentile = (share: number) => times[Math.ceil(times.length * share) - 1] ?? Number.NaN
-  const [p50, p95, max] = [0.5, 0.95, 1].map((share) => percentile(share).toFixed(1))
-  const bytes = await loadStaticFile('palette.js').encode('gzip')
-  console.log(`palette.js: ${bytes.length} bytes gzipped`)
-  console.log(
-    `start of the navigation to first results: ${firstResultMs.toFixed(0)} ms ` +
-      `(at most ${maxFirstResultMs})`,
-  )
-  console.log(`${times.length} keystrokes, ${requestCount} requests`)
-  console.log(
-    `key press to painted results, ms: p50 ${p50}   p95 ${p95} (at most ${maxP95Ms})` +
-      `   max ${max}`,
-  )
-  for (const { name, key, ms } of keystrokes)
-    if (ms > maxP95Ms) console.log(`slow: ${name}, at ${key}: ${ms.toFixed(0)} ms`)
-  return Number(p95) <= maxP95Ms && firstResultMs <= maxFirstResultMs ? 0 : 1
+  return times
 }
 
 type Measured = { paintedAfterMs: number[] }
@@ -154,7 +132,7 @@ function openAndMeasure(): Promise<number> {
 type Teardown = { teardown(fn: () => unknown): void }
 
 /** Opens a page of another origin that contains only the palette, which is loaded and closed. */
-async function openPalette(t: Teardown, service: Awaited<ReturnType<typeof benchService>>) {
+async function openPalette(t: Teardown, { db }: BenchService, apiUrl: string) {
   let html = ''
   const host = createServer((_request, response) =>
     response.setHeader('content-type', 'text/html').end(html),
@@ -162,7 +140,7 @@ async function openPalette(t: Teardown, service: Awaited<ReturnType<typeof bench
   await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
   t.teardown(() => host.close())
   const origin = `http://127.0.0.1:${(host.address() as AddressInfo).port}`
-  const key = await createApiKey(service.db, {
+  const key = await createApiKey(db, {
     kind: 'publishable',
     name: 'bench',
     scopes: ['search:read'],
@@ -170,8 +148,8 @@ async function openPalette(t: Teardown, service: Awaited<ReturnType<typeof bench
     unlimited: true,
   })
   html = `<!doctype html><html lang="en"><title>Palette</title>
-    <product-palette endpoint="${service.url}" key="${key}"></product-palette>
-    <script type="module" src="${service.url}/web/palette.js"></script></html>`
+    <product-palette endpoint="${apiUrl}" key="${key}"></product-palette>
+    <script type="module" src="${apiUrl}/web/palette.js"></script></html>`
   const browser = await startBrowser(t)
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
   await page.goto(origin)

@@ -1,212 +1,224 @@
-// Measures /api/stats and its summary in good and in bad conditions: without and with the caches,
-// after a bulk write, beside an old snapshot, and what the triggers cost writers.
-import type { ChildProcess } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+// Measures statistics: computed without a cache, answered from the cache, and what folding and the
+// triggers of the summary cost.
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describeError } from '../../src/monitoring/describe-error.ts'
-import { runCommand, UsageError } from '../cli/command.ts'
-import { startServers, type TestServers } from '../servers/test-servers.ts'
-import { reportBulkInsert } from './stats/bulk-insert.ts'
-import { reportBulk } from './stats/bulk-not-folded.ts'
-import { reportCold } from './stats/cold.ts'
-import { type BenchDatabase, BenchDatabases } from './stats/databases.ts'
-import { createGeneratedDatabase, waitForAutovacuum } from './stats/generated-database.ts'
-import { reportPollsAfterBulk, reportPollsBesideSnapshot } from './stats/polls.ts'
-import { reportSingleWrites } from './stats/single-writes.ts'
-import { reportSnapshot } from './stats/snapshot.ts'
-import { reportWarm } from './stats/warm.ts'
-import { linesPerQuote } from './support/data/generated-quotes.ts'
+import { sql } from 'kysely'
+import { createApiKey } from '../../src/auth/api-keys.ts'
+import { readCompany } from '../../src/company/company-file.ts'
+import type { Database } from '../../src/database/postgres-pool.ts'
+import { openPool } from '../../src/database/postgres-pool.ts'
+import { createPreparingKysely } from '../../src/database/prepared-statements.ts'
+import { readStats } from '../../src/stats/read-stats.ts'
+import type { StatsRequest } from '../../src/stats/schema.ts'
+import { foldUntilCurrent } from '../../src/stats/summary/fold-statistics.ts'
+import { readSummaryState } from '../../src/stats/summary/summary-state.ts'
+import {
+  generateQuotes,
+  insertGeneratedQuotes,
+  lastDay,
+  setSummaryTriggers,
+} from './data/generated-quotes.ts'
+import {
+  type Bench,
+  companyFile,
+  compare,
+  createDatabase,
+  createService,
+  elapsedMs,
+  measureTimes,
+  median,
+  quantile,
+  reportRatio,
+  startApi,
+  startBaseline,
+} from './harness.ts'
 
-const help = `
-Usage: node scripts/bench/stats.ts [--quotes 10000,1000000] [--only cold,bulk,…]
-                                   [--writes N] [--pace N] [--rounds N] [--seconds N]
-                                   [--limit N] [--lines N]
-                                   [--through-triggers N]
+/** One of the forty countries of the generated quotes. */
+const country = 'BR'
 
-Starts PostgreSQL and Redis in a temporary directory and generates quotes: six
-years, forty countries, three currencies, 5,000 customers, 4,000 products. They are written through
-the triggers in steps and folded after each step, as in production. Nothing is analysed or vacuumed
-by hand, only by autovacuum.
-"cold" runs for each number of quotes. The others run for the last number, each on its own copy
-that was made after autovacuum had finished:
+/** The queries of a dashboard. */
+const questions: Partial<StatsRequest>[] = [
+  {},
+  { from: '2026-01-01' },
+  { from: '2022-02-15', to: '2026-10-20' },
+  { country },
+  { date: 'accepted' },
+  { from: '2026-01-01', to: lastDay, compare: 'previous_year' },
+]
 
-  cold      p95 of computing the statistics without any cache, for the queries of a dashboard:
-            right after generating the quotes, and when autovacuum has finished. Next to plain
-            aggregates over the same quotes. Then the same by customer and by product.
-  bulk      the same, and a reading of the state ("poll"), right after 50,000 quotes
-            were written in one transaction, not folded and not analysed. Autovacuum is off
-            for these tables, so that it cannot help. Compared with before the write.
-  snapshot  the same, and a fold that finds nothing, during --writes single-row writes while a
-            transaction that has read every table stays open, as pg_dump or a long report
-            does, and an API process folds. 50 % of the writes insert quotes, 30 % accept
-            quotes, 20 % change amounts. First for quotes of all six years, then for those of
-            the current month.
-  writes    time of single-row writes with and without the triggers of the summary, each in
-            its own transaction, in alternating rounds.
-  polls     time of one reading of the state of the summary: idle, after the bulk write, and beside the
-            snapshot. Running API processes read it several times a second.
-  triggers  quotes a second of a bulk insert, with and without the triggers.
-  warm      requests a second of /api/stats as a multiple of two Fastify routes that send the
-            same bytes: "minimal" does nothing else, "baseline" has the same log, key check
-            and headers.
+/** The customers and products with the highest revenue, of all quotes and of parts of months. */
+const breakdowns: Partial<StatsRequest>[] = [
+  { by: 'customer' },
+  { by: 'customer', from: '2022-02-15', to: '2026-10-20' },
+  { by: 'product' },
+  { by: 'product', from: '2022-02-15', to: '2026-10-20' },
+  { by: 'product', country },
+]
 
-Each figure stands beside the bar that the project has set. Processor time is that of
-PostgreSQL's backend and does not depend on the load of the machine (Linux only). Ratios come
-from the same run and are valid on any machine, absolute numbers only on this one. Ctrl+C stops
-everything and removes the data.
+export async function measure(bench: Bench): Promise<void> {
+  const quotes = bench.size(1_000_000, 2_000)
+  const tenth = await createDatabase(bench, 'stats_tenth')
+  await generateQuotes(tenth.db, quotes / 10)
+  const service = await createService(bench, 'stats')
+  await generateQuotes(service.db, quotes)
+  const { db } = service
 
-  --quotes N,…          numbers of quotes. Default: 10000,1000000
-  --only NAME,…         measurements to run. Default: all
-  --writes N            single-row writes beside the snapshot. Default: 100000
-  --pace N              at most as many of these writes a second. Default: as many as possible
-  --rounds N            rounds of "writes", "triggers" and "warm". Default: 5
-  --seconds N           duration of each measurement of "warm". Default: 4
-  --limit N             seconds after which PostgreSQL cancels a measured statement, which is
-                        then printed as cancelled. Default: 10, as in the API
-  --lines N             lines of each generated quote; 0 generates quickly, and leaves nothing to
-                        ask by product. Default: 5
-  --through-triggers N  as many of the last quotes are written through the triggers. Those
-                        before are written without them, and the summary is built from them
-                        at once, which is quicker. Default: 1000000
-`
-
-const measurements = ['cold', 'bulk', 'snapshot', 'writes', 'polls', 'triggers', 'warm'] as const
-type Measurement = (typeof measurements)[number]
-
-const options = {
-  quotes: { type: 'string', default: '10000,1000000' },
-  only: { type: 'string', default: measurements.join(',') },
-  writes: { type: 'string', default: '100000' },
-  pace: { type: 'string', default: '' },
-  rounds: { type: 'string', default: '5' },
-  seconds: { type: 'string', default: '4' },
-  limit: { type: 'string', default: '10' },
-  lines: { type: 'string', default: String(linesPerQuote) },
-  'through-triggers': { type: 'string', default: '1000000' },
-} as const
-
-type Settings = {
-  counts: number[]
-  selected: Set<Measurement>
-  writes: number
-  pace: number
-  rounds: number
-  seconds: number
-  limitMs: number
-  lines: number
-  throughTriggers: number
+  const tenthMs = await measureCold(bench, tenth.databaseUrl, questions)
+  const coldMs = await measureCold(bench, service.databaseUrl, questions)
+  const plainMs = await elapsedMs(() => readPlainStats(db))
+  bench.report({
+    what: 'computed without a cache, p95',
+    value: coldMs,
+    unit: 'ms',
+    bar: { atMost: 25 },
+    detail: `plain aggregates over the quotes take ${(plainMs / coldMs).toFixed(0)} times as long`,
+  })
+  bench.report({
+    what: 'the same, of the p95 at a tenth of the quotes',
+    value: coldMs / tenthMs,
+    unit: '×',
+    bar: { atMost: 1.5 },
+  })
+  bench.report({
+    what: 'by customer and by product, p95',
+    value: await measureCold(bench, service.databaseUrl, breakdowns),
+    unit: 'ms',
+  })
+  await measureFolding(bench, db, quotes)
+  await measureTriggers(bench, db, quotes)
+  await measureWarm(bench, service)
 }
 
-type Run = Settings & {
-  databases: BenchDatabases
-  servers: TestServers
-  directory: string
-  children: ChildProcess[]
+/** Returns the p95 of the questions asked in turn, on one connection as the API has them, in ms. */
+async function measureCold(
+  bench: Bench,
+  url: string,
+  asked: Partial<StatsRequest>[],
+): Promise<number> {
+  const db = createPreparingKysely(openPool(url, { connections: 1 }))
+  const company = readCompany(companyFile)
+  const times: number[] = []
+  for (let round = 0; round <= bench.size(20, 2); round += 1)
+    for (const question of asked) {
+      const ms = await elapsedMs(() => readStats(db, company, { date: 'issued', ...question }))
+      // The first round fills the buffers.
+      if (round > 0) times.push(ms)
+    }
+  await db.destroy()
+  return quantile(times, 0.95)
 }
 
-await runCommand(help, options, async (values) => {
-  const settings = readSettings(values)
-  const directory = await mkdtemp(join(tmpdir(), 'tqs-bench-'))
-  const children: ChildProcess[] = []
-  const starting = startServers(directory, 1, (line) => console.log(line))
-  let databases: BenchDatabases | undefined
-  let stopping: Promise<void> | undefined
-  const stop = () => {
-    stopping ??= stopAll({ directory, children, starting, databases })
-    return stopping
+/** What a service without a summary would have to compute: the same groups from the quotes. */
+function readPlainStats(db: Database): Promise<unknown> {
+  const baseNet = sql`case when currency = 'EUR' then net else round(net * rate, 2) end`
+  return sql`
+    select date_trunc('month', issued_on) as month, country, currency, status, count(*),
+      sum(${baseNet}), sum(net) filter (where status = 'accepted')
+    from quotes where status <> 'superseded'
+    group by grouping sets ((), (date_trunc('month', issued_on)), (country), (currency), (status))
+  `.execute(db)
+}
+
+/** Reports what running API processes do all the time: reading the state, and folding changes. */
+async function measureFolding(bench: Bench, db: Database, quotes: number): Promise<void> {
+  const rounds = bench.size(50, 3)
+  const [pollMs, oneMs, manyMs]: number[][] = [[], [], []]
+  const change = (count: number, round: number) =>
+    sql`
+      update quotes set net = net + 1, gross = gross + 1
+      where number in (select 'B' || 1 + (n * 7919 + ${round}) % ${quotes}
+        from generate_series(1, ${count}::integer) n)
+    `.execute(db)
+  for (let round = 0; round < rounds; round += 1) {
+    pollMs?.push(await elapsedMs(() => readSummaryState(db)))
+    await change(1, round)
+    oneMs?.push(await elapsedMs(() => foldUntilCurrent(db)))
+    await change(100, round)
+    manyMs?.push(await elapsedMs(() => foldUntilCurrent(db)))
   }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => void stop().finally(() => process.exit(130)))
-  try {
-    const servers = await starting
-    databases = new BenchDatabases(servers.databaseUrl, settings.limitMs)
-    await measure({ ...settings, databases, servers, directory, children })
-    return 0
-  } finally {
-    await stop()
-  }
-})
-
-function readSettings(values: Record<keyof typeof options, string>): Settings {
-  const names = values.only.split(',')
-  for (const name of names)
-    if (!measurements.some((known) => known === name))
-      throw new UsageError(`--only: unknown measurement ${name}. Use ${measurements.join(', ')}.`)
-  const readCount = (name: keyof typeof options) => parseCount(name, values[name])
-  return {
-    counts: values.quotes.split(',').map((count) => parseCount('quotes', count)),
-    selected: new Set(measurements.filter((name) => names.includes(name))),
-    writes: readCount('writes'),
-    pace: values.pace === '' ? Number.POSITIVE_INFINITY : readCount('pace'),
-    rounds: readCount('rounds'),
-    seconds: readCount('seconds'),
-    limitMs: readCount('limit') * 1_000,
-    lines: values.lines === '0' ? 0 : readCount('lines'),
-    throughTriggers: readCount('through-triggers'),
-  }
+  for (const [what, times, atMost] of [
+    ['reading the state of the summary, p50', pollMs, 0.3],
+    ['folding one changed quote, p50', oneMs, 5],
+    ['folding 100 changed quotes of six years, p50', manyMs, 60],
+  ] as const)
+    bench.report({ what, value: median(times ?? []), unit: 'ms', bar: { atMost } })
 }
 
-function parseCount(name: string, text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text))
-    throw new UsageError(`--${name}: "${text}" is not a whole number from 1 to 999999999.`)
-  return Number(text)
+/** Reports what the triggers of the summary cost a bulk insert, which is rolled back. */
+async function measureTriggers(bench: Bench, db: Database, quotes: number): Promise<void> {
+  const inserted = bench.size(50_000, 500)
+  const rates = { enable: [] as number[], disable: [] as number[] }
+  for (let round = 0; round < bench.size(5, 1); round += 1)
+    for (const state of ['enable', 'disable'] as const) {
+      await setSummaryTriggers(db, state)
+      const transaction = await db.startTransaction().execute()
+      const ms = await elapsedMs(() => insertGeneratedQuotes(transaction, inserted, quotes))
+      await transaction.rollback().execute()
+      rates[state].push(inserted / (ms / 1_000))
+    }
+  await setSummaryTriggers(db, 'enable')
+  const [withTriggers, without] = [median(rates.enable), median(rates.disable)]
+  reportRatio(bench, 'quotes inserted, of those without triggers', [withTriggers, without], {
+    atLeast: 0.8,
+  })
 }
 
-async function measure(run: Run): Promise<void> {
-  const generated = await measureColdForEachCount(run)
-  const quotes = run.counts.at(-1) ?? 0
-  const onCopy = async (name: Measurement, report: (copy: BenchDatabase) => Promise<void>) => {
-    if (!run.selected.has(name)) return
-    const copy = await run.databases.create(generated)
-    await report(copy)
-    await run.databases.drop(copy)
-  }
-  const { writes, pace, rounds } = run
-  await onCopy('bulk', (copy) => reportBulk(copy, quotes))
-  for (const target of ['all', 'month'] as const)
-    await onCopy('snapshot', (copy) => reportSnapshot(copy, { quotes, writes, pace, target }))
-  await onCopy('writes', (copy) => reportSingleWrites(copy, { quotes, rounds }))
-  await onCopy('polls', (copy) => reportPollsAfterBulk(copy, quotes))
-  await onCopy('polls', (copy) => reportPollsBesideSnapshot(copy, { writes, pace }))
-  await onCopy('triggers', (copy) => reportBulkInsert(copy, rounds))
-  await onCopy('warm', (copy) => reportWarm({ ...run, database: copy }))
-}
-
-/** Returns the database with the last number of quotes. */
-async function measureColdForEachCount(run: Run): Promise<BenchDatabase | undefined> {
-  let generated: BenchDatabase | undefined
-  const p95s = new Map<number, number>()
-  for (const count of run.selected.has('cold') ? run.counts : run.counts.slice(-1)) {
-    if (generated) await run.databases.drop(generated)
-    generated = await createGeneratedDatabase(run.databases, count, run)
-    if (run.selected.has('cold'))
-      p95s.set(count, await reportCold(generated, count, p95s.get(1_000_000)))
-    else await waitForAutovacuum(generated)
-  }
-  return generated
-}
-
-type Started = Pick<Run, 'directory' | 'children'> & {
-  starting: Promise<TestServers>
-  databases: BenchDatabases | undefined
-}
-
-/** Stops what was started and removes all data, also if a part of that fails. */
-async function stopAll({ directory, children, starting, databases }: Started): Promise<void> {
-  for (const child of children) child.kill('SIGKILL')
-  // Databases are dropped for a server that was not started here.
-  const failures = [
-    ...(await Promise.allSettled([databases?.dropAll()])),
-    ...(await Promise.allSettled([
-      starting.then(
-        (servers) => servers.stop(),
-        // The caller reports why the servers did not start.
-        () => undefined,
-      ),
-    ])),
-    ...(await Promise.allSettled([rm(directory, { recursive: true, force: true })])),
-  ]
-  for (const failure of failures)
-    if (failure.status === 'rejected') console.error(describeError(failure.reason))
+/** Reports requests a second from the cache, next to a route that sends the same bytes. */
+async function measureWarm(
+  bench: Bench,
+  service: Awaited<ReturnType<typeof createService>>,
+): Promise<void> {
+  const api = await startApi(bench, 'stats', service)
+  const limited = await createApiKey(service.db, {
+    kind: 'secret',
+    name: 'bench, limited',
+    scopes: ['stats:read'],
+  })
+  const file = join(bench.directory, 'stats.json')
+  const answer = await fetch(`${api.url}/api/stats`, { headers: service.headers })
+  await writeFile(file, Buffer.from(await answer.arrayBuffer()))
+  const bytes = await startBaseline(bench, 'bytes', file)
+  const ask = (path: string, headers = service.headers) => ({
+    url: api.url,
+    requests: [{ path, headers }],
+  })
+  const rates = await compare(
+    {
+      bytes: { url: bytes.url, requests: [{ path: '/' }] },
+      unlimited: ask('/api/stats'),
+      limited: ask('/api/stats', { authorization: `Bearer ${limited}` }),
+    },
+    bench.size(5, 1),
+    { connections: 20, seconds: bench.size(4, 1) },
+  )
+  reportRatio(
+    bench,
+    'cached, of a route that only sends the bytes',
+    [rates.unlimited, rates.bytes],
+    {
+      atLeast: 0.5,
+    },
+  )
+  reportRatio(bench, 'the same for a key with a rate limit', [rates.limited, rates.bytes], {
+    atLeast: 0.4,
+  })
+  const count = bench.size(500, 40)
+  const firstDay = Date.UTC(2021, 0, 1)
+  const day = (n: number) => new Date(firstDay + n * 86_400_000).toISOString().slice(0, 10)
+  const repeat = <Item>(make: (n: number) => Item) =>
+    Array.from({ length: count }, (_, n) => make(n))
+  await measureTimes(bench, 'naked Fastify route, the bytes of a statistic', {
+    url: bytes.url,
+    requests: repeat(() => ({ path: '/' })),
+  })
+  await measureTimes(bench, 'statistics, not cached: another period each time', {
+    url: api.url,
+    requests: repeat(
+      (n) => ask(`/api/stats?from=${day(n)}&to=${lastDay}`).requests[0] ?? { path: '' },
+    ),
+  })
+  await measureTimes(bench, 'statistics, cached', {
+    url: api.url,
+    requests: repeat(() => ({ path: '/api/stats', headers: service.headers })),
+  })
 }

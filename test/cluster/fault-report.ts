@@ -1,6 +1,6 @@
 // What each fault did to the answers: one row of each of the two printed tables.
 import { writeFileSync } from 'node:fs'
-import type { LoadResult } from '../../scripts/bench/support/load/fixed-rate-load.ts'
+import type { LoadResult } from './fixed-rate-load.ts'
 import { type Route, routes } from './traffic.ts'
 
 export type FaultRow = {

@@ -1,13 +1,9 @@
 // What happens all the time in the cluster test: requests at a fixed rate through HAProxy, and
 // changes of products and quotes.
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type LoadRequest,
-  type LoadResult,
-  startFixedRateLoad,
-} from '../../scripts/bench/support/load/fixed-rate-load.ts'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { addQuote } from '../support/database/add-quote.ts'
+import { type LoadRequest, type LoadResult, startFixedRateLoad } from './fixed-rate-load.ts'
 import type { ServiceCluster } from './service-cluster.ts'
 
 export const routes = ['search', 'stats', 'links'] as const

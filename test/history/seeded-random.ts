@@ -1,5 +1,5 @@
 // Random draws that repeat for the same seed, so that a failing history can be played again.
-import { mulberry32 } from '../../scripts/bench/support/data/seeded-random.ts'
+import { mulberry32 } from '../../scripts/bench/data/seeded-random.ts'
 
 export type Random = {
   /** In [0, 1). */

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { generateLines, insertLinkedQuote } from '../../scripts/bench/support/data/linked-quotes.ts'
+import { generateLines, insertLinkedQuote } from '../../scripts/bench/data/linked-quotes.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 
 const run = promisify(execFile)

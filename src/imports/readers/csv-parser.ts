@@ -1,7 +1,7 @@
 // Parses CSV text into rows: RFC 4180 with any delimiter, quotation marks doubled inside quotation
 // marks, and CRLF or LF. This is not csv-parse, because that reads a third to a fifth as many lines
 // a second and miscounts the lines of a file that has CRLF inside cells
-// (scripts/bench/csv-parsers.ts).
+// (scripts/bench/csv-parser.ts).
 import { type FileFormat, ImportError } from '../file-format.ts'
 
 export type Row = {

@@ -2,10 +2,7 @@
 // Numbers such as S43 are those of the attacks in docs/security.md.
 import { sql } from 'kysely'
 import t from 'tap'
-import {
-  generateLines,
-  insertLinkedQuote,
-} from '../../../scripts/bench/support/data/linked-quotes.ts'
+import { generateLines, insertLinkedQuote } from '../../../scripts/bench/data/linked-quotes.ts'
 import type { Database } from '../../../src/database/postgres-pool.ts'
 import {
   createQuoteLink,

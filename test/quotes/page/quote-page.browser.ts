@@ -2,10 +2,7 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { extractText, getDocumentProxy } from 'unpdf'
-import {
-  generateLines,
-  insertLinkedQuote,
-} from '../../../scripts/bench/support/data/linked-quotes.ts'
+import { generateLines, insertLinkedQuote } from '../../../scripts/bench/data/linked-quotes.ts'
 import { defaultBrand } from '../../../src/company/brand.ts'
 import { createQuoteLink, revokeQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'

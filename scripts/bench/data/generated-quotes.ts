@@ -1,22 +1,19 @@
 // Generates any number of quotes: six years, forty countries, three currencies, every status, 5,000
 // customers, and lines of 4,000 products. Always the same for the same count.
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../../../../src/database/table-types.ts'
-import { rebuildSummary } from '../../../../src/stats/summary/check-months.ts'
-import { foldStatistics } from '../../../../src/stats/summary/fold-statistics.ts'
-import { setSummaryTriggers } from './summary-triggers.ts'
+import type { Tables } from '../../../src/database/table-types.ts'
+import { rebuildSummary } from '../../../src/stats/summary/check-months.ts'
 
 /** The last day of the six years in which generated quotes are issued. */
 export const lastDay = '2026-11-21'
 
-/** The lines of each quote, unless a benchmark generates quotes with another number. */
-export const linesPerQuote = 5
+const linesPerQuote = 5
 /** Each customer is in one of the forty countries. */
 const customers = 5_000
 const products = 4_000
 
 /** Returns a statement that inserts `count` quotes, numbered from `first` + 1. */
-export function insertGenerated(count: number, first = 0) {
+function insertGenerated(count: number, first: number) {
   return sql`
     insert into quotes (number, customer_id, status, country, currency, rate, issued_on,
       valid_until, decided_on, net, gross)
@@ -48,7 +45,7 @@ export function insertGenerated(count: number, first = 0) {
 async function insertGeneratedLines(
   db: Kysely<Tables>,
   count: number,
-  { first, lines = linesPerQuote }: { first: number; lines?: number },
+  first: number,
 ): Promise<void> {
   await sql`
     insert into quote_lines (quote_id, position, sku, description, quantity, unit_price, net)
@@ -57,7 +54,7 @@ async function insertGeneratedLines(
       (hashint4(n * 19 + position) & 65535) * case q.currency when 'JPY' then 1 else 0.01 end
     from generate_series(${first}::integer + 1, ${first}::integer + ${count}::integer) as n
       join quotes q on q.number = 'B' || n and q.version = 1
-      cross join generate_series(1, ${sql.lit(lines)}) as position
+      cross join generate_series(1, ${sql.lit(linesPerQuote)}) as position
   `.execute(db)
 }
 
@@ -73,61 +70,47 @@ async function insertNames(db: Kysely<Tables>): Promise<void> {
   `.execute(db)
 }
 
-type Generation = {
-  /** The lines of each quote. */
-  lines: number
-  /**
-   * As many of the last quotes are written through the triggers, in steps, and folded after each
-   * step. Those before are written without triggers, and the summary is built from them at once.
-   */
-  throughTriggers: number
-  /** Called after each step with the number of quotes so far. */
-  onProgress: (done: number) => void
-}
-
-/** Each step covers all six years, so that folding changes rows all over the summary. */
-const steps = { withTriggers: 10_000, withoutTriggers: 1_000_000 }
-
 /**
- * Inserts `count` quotes into a database without quotes. It neither analyses nor vacuums anything:
- * only autovacuum does, as in production.
+ * Inserts `count` quotes with lines into a database without quotes, and builds the summary from
+ * them. It neither analyses nor vacuums anything.
  */
-export async function generateQuotes(
-  db: Kysely<Tables>,
-  count: number,
-  { lines, throughTriggers, onProgress }: Generation,
-): Promise<void> {
+export async function generateQuotes(db: Kysely<Tables>, count: number): Promise<void> {
   await insertNames(db)
-  const atOnce = Math.max(0, count - throughTriggers)
-  if (atOnce > 0) {
-    await setSummaryTriggers(db, 'disable')
-    for (let done = 0; done < atOnce; ) {
-      const step = Math.min(steps.withoutTriggers, atOnce - done)
-      await insertGenerated(step, done).execute(db)
-      await insertGeneratedLines(db, step, { first: done, lines })
-      done += step
-      onProgress(done)
-    }
-    await setSummaryTriggers(db, 'enable')
-    await rebuildSummary(db)
-  }
-  for (let done = atOnce; done < count; ) {
-    const step = Math.min(steps.withTriggers, count - done)
-    await insertGenerated(step, done).execute(db)
-    await insertGeneratedLines(db, step, { first: done, lines })
-    await foldStatistics(db)
-    done += step
-    onProgress(done)
-  }
+  await setSummaryTriggers(db, 'disable')
+  for (let done = 0; done < count; done += insertedAtOnce)
+    await insertGeneratedQuotes(db, Math.min(insertedAtOnce, count - done), done)
+  await setSummaryTriggers(db, 'enable')
+  await rebuildSummary(db)
 }
 
-/** The quotes of one bulk insert, each with five lines. */
-export const bulkInsertQuotes = 50_000
+const insertedAtOnce = 250_000
 
 /** Inserts quotes and their lines with two statements. Folds nothing. */
-export async function insertInBulk(db: Kysely<Tables>): Promise<void> {
-  await insertGenerated(bulkInsertQuotes, firstBulkNumber).execute(db)
-  await insertGeneratedLines(db, bulkInsertQuotes, { first: firstBulkNumber })
+export async function insertGeneratedQuotes(
+  db: Kysely<Tables>,
+  count: number,
+  first: number,
+): Promise<void> {
+  await insertGenerated(count, first).execute(db)
+  await insertGeneratedLines(db, count, first)
 }
 
-const firstBulkNumber = 100_000_000
+/** The functions of the triggers that maintain the summary. Other triggers stay enabled. */
+const triggerFunctions = ['append_quote_changes', 'append_line_changes', 'subtract_lines_of_quote']
+
+/** Enables or disables these triggers. Throws if there are none: nothing would be measured. */
+export async function setSummaryTriggers(
+  db: Kysely<Tables>,
+  state: 'enable' | 'disable',
+): Promise<void> {
+  const { rows } = await sql<{ table: string; name: string }>`
+    select tgrelid::regclass::text as table, tgname as name
+    from pg_trigger join pg_proc on pg_proc.oid = tgfoid
+    where not tgisinternal and proname = any(${triggerFunctions})
+  `.execute(db)
+  if (rows.length === 0) throw new Error(`No trigger calls ${triggerFunctions.join(' or ')}.`)
+  for (const { table, name } of rows)
+    await sql`
+      alter table ${sql.table(table)} ${sql.raw(state)} trigger ${sql.id(name)}
+    `.execute(db)
+}

@@ -1,6 +1,6 @@
 // Generates any number of products for measuring the index. Always the same for the same number.
 import { sql } from 'kysely'
-import type { Database } from '../../../../src/database/postgres-pool.ts'
+import type { Database } from '../../../src/database/postgres-pool.ts'
 
 /**
  * Inserts products with names of 20,000 words, some far more common than others. Always the same.

@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
-import { listRetailProducts, readInvoiceLines } from '../../../demo/online-retail.ts'
+import { listRetailProducts, readInvoiceLines } from '../../demo/online-retail.ts'
 import { type Random, seeded } from './seeded-random.ts'
 
 export type Product = { sku: string; name: string; category: string | null }
 
-const demo = join(import.meta.dirname, '../../../../demo')
+const demo = join(import.meta.dirname, '../../../demo')
 
 type CpvRow = { code: string; name_es: string; name_en: string }
 

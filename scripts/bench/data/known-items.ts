@@ -1,7 +1,7 @@
 // Known-item search: a user knows a product and types its two or three rarest words, with or
 // without typos. The share of queries that show it first, or among the first five, rates a search
 // without human judgements.
-import { removeAccents } from '../../../../src/text/accent-folding.ts'
+import { removeAccents } from '../../../src/text/accent-folding.ts'
 import type { Product } from './catalogues.ts'
 import { type Random, seeded, shuffle } from './seeded-random.ts'
 
@@ -54,30 +54,20 @@ export function knownItems(products: Product[], count: number, seed = '1'): Know
   return items
 }
 
-export type Success = { first: number; fifth: number; reciprocalRank: number; empty: number }
-
-/** Sends every query of a variant. Returns the shares: item first, among five, without result. */
-export async function measure(
+/** Sends the query of each item. Returns the mean reciprocal rank, and the share among five. */
+export async function rate(
   items: KnownItem[],
-  variant: Variant,
+  queries: string[],
   ask: (query: string) => Promise<string[]>,
-): Promise<Success> {
-  let [first, fifth, reciprocalRank, empty] = [0, 0, 0, 0]
-  for (const { skus, queries } of items) {
-    const answer = await ask(queries[variant])
+): Promise<{ reciprocalRank: number; amongFive: number }> {
+  let [reciprocalRanks, amongFive] = [0, 0]
+  for (const [n, { skus }] of items.entries()) {
+    const answer = await ask(queries[n] ?? '')
     const rank = answer.slice(0, 10).findIndex((sku) => skus.has(sku)) + 1
-    if (rank === 1) first++
-    if (rank >= 1 && rank <= 5) fifth++
-    if (rank > 0) reciprocalRank += 1 / rank
-    if (answer.length === 0) empty++
+    if (rank > 0) reciprocalRanks += 1 / rank
+    if (rank >= 1 && rank <= 5) amongFive++
   }
-  const share = (count: number) => count / items.length
-  return {
-    first: share(first),
-    fifth: share(fifth),
-    reciprocalRank: share(reciprocalRank),
-    empty: share(empty),
-  }
+  return { reciprocalRank: reciprocalRanks / items.length, amongFive: amongFive / items.length }
 }
 
 function wordsOf(name: string): string[] {

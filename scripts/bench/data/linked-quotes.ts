@@ -1,13 +1,8 @@
 // Creates quotes with links for measurements: generated ones, and a large invoice of the demo data.
-import { createReadStream } from 'node:fs'
-import { join } from 'node:path'
-import { createGunzip } from 'node:zlib'
-import { parse } from 'csv-parse'
 import { sql } from 'kysely'
-import type { Database } from '../../../../src/database/postgres-pool.ts'
-import { createQuoteLink } from '../../../../src/quotes/links/manage-links.ts'
-
-const demoData = join(import.meta.dirname, '../../../../demo/online_retail_2010_2011.csv.gz')
+import type { Database } from '../../../src/database/postgres-pool.ts'
+import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
+import { readInvoiceLines } from '../../demo/online-retail.ts'
 
 type Line = {
   sku: string | null
@@ -31,24 +26,16 @@ export function generateLines(count: number): Line[] {
 }
 
 /** Reads the lines of an invoice of the demo data. */
-export async function readInvoiceLines(invoice: string): Promise<Line[]> {
-  const rows = createReadStream(demoData)
-    .pipe(createGunzip())
-    .pipe(parse({ columns: true, relax_quotes: true }))
-  const lines: Line[] = []
-  for await (const row of rows as AsyncIterable<Record<string, string>>) {
-    if (row.InvoiceNo !== invoice) continue
-    const { StockCode = null, Description, Quantity = '1', UnitPrice = '0' } = row
-    lines.push({
-      sku: StockCode,
-      description: Description || '—',
-      quantity: Quantity,
-      unit_price: UnitPrice,
-      tax_rate: null,
-      discount_percent: '0',
-    })
-  }
-  return lines
+export async function readInvoice(invoice: string): Promise<Line[]> {
+  const lines = (await readInvoiceLines()).filter((line) => line.invoice === invoice)
+  return lines.map(({ sku, description, quantity, price }) => ({
+    sku,
+    description: description || '—',
+    quantity,
+    unit_price: price,
+    tax_rate: null,
+    discount_percent: '0',
+  }))
 }
 
 /** Inserts a sent quote with these lines. Returns the token of a link to it. */
