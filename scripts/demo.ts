@@ -31,7 +31,7 @@ import {
   untilReady,
 } from './demo/programs.ts'
 import { type DemoServers, startDemoServers } from './demo/servers.ts'
-import { makeDirectory } from './servers/data-directory/make-directory.ts'
+import { makeDirectory } from './servers/data-directory.ts'
 import { choosePort } from './servers/free-port.ts'
 import type { RunningServer } from './servers/running-server.ts'
 

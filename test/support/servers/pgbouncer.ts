@@ -1,13 +1,16 @@
 // Starts PgBouncer in front of the PostgreSQL of the tests.
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import pg from 'pg'
+import { giveTo, type Place } from '../../../scripts/servers/data-directory.ts'
 import {
-  findPgBouncer,
-  runnablePgBouncer,
-} from '../../../scripts/servers/binaries/pgbouncer-binary.ts'
-import { giveTo } from '../../../scripts/servers/data-directory/server-account.ts'
+  type FoundProgram,
+  findProgram,
+  runnableProgram,
+  unpackDirectory,
+} from '../../../scripts/servers/programs.ts'
 import { startServer } from '../../../scripts/servers/server-process.ts'
 import { logins } from '../database/database-roles.ts'
 
@@ -100,3 +103,28 @@ async function isAnswering(connectionString: string): Promise<boolean> {
     await client.end().catch(() => undefined)
   }
 }
+
+const pgBouncer = {
+  name: 'pgbouncer',
+  title: 'PgBouncer',
+  programNames: ['pgbouncer'],
+  packagedProgram: 'usr/sbin/pgbouncer',
+  advice: 'install pgbouncer',
+}
+
+/** Finds PgBouncer, or installs it. Throws an error that says what to do if that fails. */
+export async function findPgBouncer(): Promise<FoundProgram> {
+  const progress: string[] = []
+  const found = await findProgram(pgBouncer, {
+    reportProgress: (line) => progress.push(line),
+    // Debian's package has it where only root looks for programs.
+    path: [process.env.PATH, '/usr/sbin', '/usr/local/sbin'].join(delimiter),
+    unpackTo: unpackDirectory(pgBouncer.name),
+  })
+  if (!found) throw new Error(`The tests need a real PgBouncer: ${progress.join('; ')}`)
+  return found
+}
+
+/** Returns the command and environment that run PgBouncer for the account. */
+export const runnablePgBouncer = (program: FoundProgram, place: Place) =>
+  runnableProgram(program, pgBouncer, place)

@@ -3,7 +3,7 @@ import { chmodSync, cpSync, mkdtempSync, rmSync, statSync, writeFileSync } from 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { giveTo } from '../../../scripts/servers/data-directory/server-account.ts'
+import { giveTo } from '../../../scripts/servers/data-directory.ts'
 import { startPostgres } from '../../../scripts/servers/postgres.ts'
 import type { RunningServer } from '../../../scripts/servers/running-server.ts'
 import { recordCompany } from '../../../src/company/company-record.ts'

@@ -1,11 +1,22 @@
 // Chooses the account that a server runs under and the directory of its files: never root, and a
 // directory that the account can enter.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, lchownSync, lstatSync, readdirSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import type { ReportProgress } from '../running-server.ts'
-import { findOrMakeFallbackDirectory, removeOrphanedDirectories } from './fallback-directory.ts'
-import { makeDirectory } from './make-directory.ts'
+import {
+  chmodSync,
+  existsSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { isRunning } from './previous-run.ts'
+import type { ReportProgress } from './running-server.ts'
 
 /** Empty for an ordinary user, whose servers run under the same account. */
 export type Account = { uid?: number; gid?: number }
@@ -85,4 +96,71 @@ function canUse({ directory, account }: Place, access: '-w' | '-x' = '-w'): bool
 function isEmptyOrOurs(directory: string): boolean {
   const entries = readdirSync(directory)
   return entries.length === 0 || entries.includes('running.json')
+}
+
+/** Not below /tmp or /var/tmp: the system deletes old files there, one by one. */
+const base = '/var/lib/trade-quoting-service'
+/** The file in the requested directory that names the fallback directory. */
+const forwardFile = 'moved-to'
+/** The file in the fallback directory that names the requested directory. */
+const originFile = 'instead-of'
+/** How long a new fallback directory may exist before the requested directory names it. */
+const newDirectoryMs = 60_000
+
+/** Returns the fallback directory of `requested`, which is created, owned by root, on first use. */
+export function findOrMakeFallbackDirectory(requested: string): string {
+  const existing = readIfExists(join(requested, forwardFile))
+  if (existing !== '' && lstatSync(existing, { throwIfNoEntry: false })?.isDirectory())
+    return existing
+  mkdirSync(base, { recursive: true })
+  chmodSync(base, 0o755)
+  const directory = mkdtempSync(join(base, 'data-'))
+  writeFileSync(join(directory, originFile), `${requested}\n`)
+  writeFileSync(join(requested, forwardFile), `${directory}\n`)
+  return directory
+}
+
+/** Deletes the fallback directories whose requested directory has been deleted. */
+export function removeOrphanedDirectories(): void {
+  for (const entry of existsSync(base) ? readdirSync(base) : []) {
+    const directory = join(base, entry)
+    const origin = join(directory, originFile)
+    const requested = readIfExists(origin)
+    const isInUse = requested === '' || readIfExists(join(requested, forwardFile)) === directory
+    if (isInUse || isRunning(directory)) continue
+    const createdAt = statSync(origin, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
+    if (Date.now() - createdAt > newDirectoryMs) rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+const readIfExists = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8').trim() : '')
+
+/**
+ * Creates a directory and its missing parents. Returns whether anything was created. Throws an
+ * error that names the path that is a file or cannot be created.
+ */
+export function makeDirectory(path: string): boolean {
+  const missing: string[] = []
+  for (let current = path; ; current = dirname(current)) {
+    const found = statSync(current, { throwIfNoEntry: false })
+    if (found?.isDirectory()) break
+    if (found)
+      throw new Error(
+        `${current} is a file, so ${path} cannot be a directory. Choose another directory.`,
+      )
+    missing.unshift(current)
+  }
+  // Not with `recursive`: Node then loops forever below some read-only paths, such as /proc.
+  for (const directory of missing) {
+    try {
+      mkdirSync(directory)
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code === 'EEXIST') continue
+      throw new Error(`${directory} cannot be created (${code}). Choose another directory.`, {
+        cause: error,
+      })
+    }
+  }
+  return missing.length > 0
 }

@@ -1,10 +1,133 @@
-// Gets a server from the packages of Debian and its derivatives: root installs it where packages do
-// not start services, other users unpack it into a directory.
+// Finds the program of a server: on the PATH, from an earlier download, or from its Debian package,
+// and makes it executable for the account that it runs under.
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { runChild } from '../child-lifetime.ts'
-import type { ReportProgress } from '../running-server.ts'
+import { existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
+import { chmod, cp, realpath, rename, rm } from 'node:fs/promises'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { runChild } from './child-lifetime.ts'
+import { giveTo, type Place } from './data-directory.ts'
+import type { ReportProgress } from './running-server.ts'
+
+const versionTimeoutMs = 10_000
+
+/** Returns the output of `--version`, or undefined if the account cannot start the program. */
+export function versionOf(
+  program: string,
+  place: Place,
+  env: NodeJS.ProcessEnv = {},
+): string | undefined {
+  const options = {
+    ...place.account,
+    cwd: place.directory,
+    env: { PATH: process.env.PATH, ...env },
+    encoding: 'utf8',
+    timeout: versionTimeoutMs,
+  } as const
+  const { status, stdout } = spawnSync(program, ['--version'], options)
+  return status === 0 ? stdout.trim() : undefined
+}
+
+/**
+ * Copies a program, or a directory with one, into the place, unless there is a newer copy. Returns
+ * the path of the copy.
+ */
+export async function copyInto(place: Place, source: string, name: string): Promise<string> {
+  const copy = join(place.directory, name)
+  if (existsSync(copy) && statSync(copy).ctimeMs > statSync(source).ctimeMs) return copy
+  const incomplete = `${copy}.half`
+  try {
+    await rm(incomplete, { recursive: true, force: true })
+    await cp(await realpath(source), incomplete, { recursive: true, verbatimSymlinks: true })
+    await chmod(incomplete, 0o755)
+    giveTo(place.account, incomplete)
+    await rm(copy, { recursive: true, force: true })
+    await rename(incomplete, copy)
+  } finally {
+    await rm(incomplete, { recursive: true, force: true })
+  }
+  return copy
+}
+
+export type FoundProgram = {
+  program: string
+  /** The directory with the unpacked packages, for a program that is not the system's. */
+  unpacked?: string
+}
+
+type WantedProgram = DebianPackage & {
+  /** Names that the program may have on the PATH, the best first. */
+  programNames: string[]
+  /** Where the package has its program. */
+  packagedProgram: string
+  /** What to do if there is none. */
+  advice: string
+}
+
+/** The directory that the package of this name is unpacked into. */
+export const unpackDirectory = (name: string) =>
+  fileURLToPath(new URL(`../../node_modules/.cache/${name}`, import.meta.url))
+
+/** Finds the program, or installs it. Returns null, after one line of progress, if that fails. */
+export async function findProgram(
+  wanted: WantedProgram,
+  { reportProgress, path, unpackTo }: Finding,
+): Promise<FoundProgram | null> {
+  const found = findInstalled(wanted, path, unpackTo)
+  if (found !== null) return found
+  const problem = await installDebianPackage(wanted, unpackTo, path, reportProgress)
+  const installed = findInstalled(wanted, path, unpackTo)
+  if (installed === null)
+    reportProgress(
+      `no ${wanted.title} found (${problem ?? 'the program from its packages does not run'}): ` +
+        wanted.advice,
+    )
+  return installed
+}
+
+type Finding = { reportProgress: ReportProgress; path: string; unpackTo: string }
+
+function findInstalled(
+  { programNames, packagedProgram }: WantedProgram,
+  path: string,
+  unpackTo: string,
+): FoundProgram | null {
+  const candidates: FoundProgram[] = [
+    ...programNames.flatMap((name) =>
+      path.split(delimiter).map((directory) => ({ program: join(directory || '.', name) })),
+    ),
+    { program: join(unpackTo, packagedProgram), unpacked: unpackTo },
+  ]
+  const ownPlace = { directory: '/', account: {} }
+  return (
+    candidates.find(
+      ({ program, unpacked }) => versionOf(program, ownPlace, libraryPath(unpacked)) !== undefined,
+    ) ?? null
+  )
+}
+
+/** Returns the command and environment that run it for the account, from a copy if necessary. */
+export async function runnableProgram(
+  { program, unpacked }: FoundProgram,
+  { packagedProgram, name }: Pick<WantedProgram, 'packagedProgram' | 'name'>,
+  place: Place,
+): Promise<{ command: string; env: NodeJS.ProcessEnv }> {
+  if (versionOf(program, place, libraryPath(unpacked)) !== undefined)
+    return { command: program, env: libraryPath(unpacked) }
+  const copy = await copyInto(place, unpacked ?? program, `${name}-program`)
+  return unpacked === undefined
+    ? { command: copy, env: {} }
+    : { command: join(copy, packagedProgram), env: libraryPath(copy) }
+}
+
+/** Makes the libraries of the unpacked packages known to the loader. */
+function libraryPath(unpacked: string | undefined): NodeJS.ProcessEnv {
+  if (unpacked === undefined) return {}
+  const folders = new Set(
+    globSync('**/*.so*', { cwd: unpacked }).map((file) => join(unpacked, dirname(file))),
+  )
+  return { LD_LIBRARY_PATH: [...folders].join(delimiter) }
+}
 
 /** Behind a firewall that drops packets, apt-get would retry for many minutes. */
 const installTimeoutMs = 60_000
