@@ -5,7 +5,7 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { quoteColumns } from '../../src/imports/file-kinds.ts'
+import { type QuoteColumn, quoteColumns } from '../../src/imports/file-kinds.ts'
 import { mulberry32 } from './data/seeded-random.ts'
 import { type Bar, type Bench, createDatabase, elapsedMs, root } from './harness.ts'
 
@@ -111,52 +111,49 @@ function* quoteLines(
     const status = oneOf(['draft', 'sent', 'accepted', 'accepted', 'rejected', 'expired'])
     const month = `202${below(6)}-${String(1 + below(12)).padStart(2, '0')}`
     const currency = oneOf(Object.keys(rates) as (keyof typeof rates)[])
-    const head = [
-      `Q-${seed}-${quote}`,
-      '1',
+    const head: Partial<Record<QuoteColumn, string>> = {
+      number: `Q-${seed}-${quote}`,
+      version: '1',
       status,
-      day(`${month}-0${1 + below(9)}`),
-      day('2030-01-31'),
-      status === 'accepted' || status === 'rejected' ? day(`${month}-2${below(9)}`) : '',
-      `"Ferretería ${customer}, S.L."`,
-      `B${10_000_000 + customer}`,
-      `"Calle Mayor ${customer}, 28001 Madrid"`,
-      `Contacto ${customer}`,
-      oneOf(['ES', 'ES', 'FR', 'DE', 'PT', 'JP', '']),
+      issued_on: day(`${month}-0${1 + below(9)}`),
+      valid_until: day('2030-01-31'),
+      decided_on: /accepted|rejected/.test(status) ? day(`${month}-2${below(9)}`) : '',
+      customer_name: `"Ferretería ${customer}, S.L."`,
+      customer_tax_id: `B${10_000_000 + customer}`,
+      customer_address: `"Calle Mayor ${customer}, 28001 Madrid"`,
+      customer_contact: `Contacto ${customer}`,
+      country: oneOf(['ES', 'ES', 'FR', 'DE', 'PT', 'JP', '']),
       currency,
-      number(rates[currency]),
-      'FCA',
-      'Valencia',
-      '10 days after the order',
-      '30 days net',
-      oneOf(['es', 'en']),
-      '',
-      'Prices without transport',
-      'ready to ship',
-    ].join(delimiter)
+      rate: number(rates[currency]),
+      incoterm: 'FCA',
+      incoterm_place: 'Valencia',
+      delivery: '10 days after the order',
+      payment_terms: '30 days net',
+      language: oneOf(['es', 'en']),
+      notes: 'Prices without transport',
+      internal_notes: 'ready to ship',
+    }
     let chunk = ''
-    for (
-      let position = 1, count = Math.min(left, 1 + below(24));
-      position <= count;
-      position++, left--
-    ) {
+    const count = Math.min(left, 1 + below(24))
+    for (let position = 1; position <= count; position++, left--) {
       const product = below(4_000)
       const price = `${below(10_000)}.${String(below(10_000)).padStart(4, '0')}`
       const [tax = '', surcharge = ''] = oneOf([['21'], ['21', '5.2'], ['10'], ['4'], ['0']])
-      const cells = [
-        position,
-        `SKU-${product}`,
-        `"Product ${product}, ready to ship"`,
-        1 + below(500),
-        'C62',
-        number(price),
-        below(20),
-        tax,
-        number(surcharge),
-        '820520',
-        oneOf(['ES', 'CN', 'IT', '']),
-      ]
-      chunk += `${[head, ...cells].join(delimiter)}\n`
+      const cells: Partial<Record<QuoteColumn, string>> = {
+        ...head,
+        position: String(position),
+        sku: `SKU-${product}`,
+        description: `"Product ${product}, ready to ship"`,
+        quantity: String(1 + below(500)),
+        unit: 'C62',
+        unit_price: number(price),
+        discount_percent: String(below(20)),
+        tax_rate: tax,
+        surcharge_rate: number(surcharge),
+        hs_code: '820520',
+        origin_country: oneOf(['ES', 'CN', 'IT', '']),
+      }
+      chunk += `${quoteColumns.map((column) => cells[column] ?? '').join(delimiter)}\n`
     }
     yield chunk
   }
