@@ -77,6 +77,40 @@ type ServiceOptions = {
   index?: boolean
 }
 
+/** Returns the settings of a service under test with its own Redis prefix and search index. */
+export async function buildConfig(
+  overrides: Partial<ServerConfig> & Pick<ServerConfig, 'DATABASE_URL'>,
+): Promise<ServerConfig> {
+  const { redisUrl, meiliUrls, meiliMasterKey } = await servers()
+  const own = randomBytes(6).toString('hex')
+  return Value.Default(Settings, {
+    REDIS_URL: redisUrl,
+    REDIS_PREFIX: `test:${own}:`,
+    MEILI_URL: ownEngine(meiliUrls),
+    MEILI_SEARCH_KEY: deriveSearchKey(meiliMasterKey),
+    SEARCH_INDEX: nameWithVersion(`test_${own}`),
+    SEARCH_ENGINE: nameWithVersion('main'),
+    PORT: 0,
+    OPS_PORT: 0,
+    PUBLIC_BASE_URL: 'https://quotes.example',
+    ANONYMOUS_SCOPES: ['search:read', 'stats:read'],
+    SEARCH_CACHE_MB: 8,
+    SEARCH_LIMIT_PER_SECOND: 100_000,
+    STATS_LIMIT_PER_MINUTE: 100_000,
+    LINK_LIMIT_PER_MINUTE: 100_000,
+    CALLER_GUESS_LIMIT_PER_MINUTE: 100_000,
+    LINK_GUESS_LIMIT_PER_MINUTE: 100_000,
+    // Off, because the machine that runs the tests may be slow at any time.
+    SHED_DELAY_MS: 0,
+    STOP_DELAY_SECONDS: 0,
+    ...overrides,
+  }) as ServerConfig
+}
+
+/** Each test process has an engine, which works on a single task at a time. */
+const ownEngine = (meiliUrls: string[]) =>
+  meiliUrls[Number(process.env.TEST_PROCESS ?? 0) % meiliUrls.length] ?? ''
+
 let permanentKeys: Promise<unknown> | undefined
 
 /**
@@ -101,32 +135,8 @@ export async function testService(
 ): Promise<TestService> {
   const { redisUrl, meiliUrls, meiliMasterKey } = await servers()
   const { db, pool, url, roles } = database ?? (await testDatabase(t))
-  const own = randomBytes(6).toString('hex')
-  const meiliUrl = meiliUrls[Number(process.env.TEST_PROCESS ?? 0) % meiliUrls.length] ?? ''
-  const config = Value.Default(Settings, {
-    DATABASE_URL: apiUrl ?? roles.api,
-    REDIS_URL: redisUrl,
-    REDIS_PREFIX: `test:${own}:`,
-    MEILI_URL: meiliUrl,
-    MEILI_SEARCH_KEY: deriveSearchKey(meiliMasterKey),
-    SEARCH_INDEX: nameWithVersion(`test_${own}`),
-    SEARCH_ENGINE: nameWithVersion('main'),
-    PORT: 0,
-    OPS_PORT: 0,
-    PUBLIC_BASE_URL: 'https://quotes.example',
-    ANONYMOUS_SCOPES: ['search:read', 'stats:read'],
-    SEARCH_CACHE_MB: 8,
-    SEARCH_LIMIT_PER_SECOND: 100_000,
-    STATS_LIMIT_PER_MINUTE: 100_000,
-    LINK_LIMIT_PER_MINUTE: 100_000,
-    CALLER_GUESS_LIMIT_PER_MINUTE: 100_000,
-    LINK_GUESS_LIMIT_PER_MINUTE: 100_000,
-    // Off, because the machine that runs the tests may be slow at any time.
-    SHED_DELAY_MS: 0,
-    STOP_DELAY_SECONDS: 0,
-    ...overrides,
-  }) as ServerConfig
-  const admin = openIndexingClient(meiliUrl, meiliMasterKey)
+  const config = await buildConfig({ DATABASE_URL: apiUrl ?? roles.api, ...overrides })
+  const admin = openIndexingClient(ownEngine(meiliUrls), meiliMasterKey)
   // Created once, because services that start at the same time would create them twice.
   permanentKeys ??= ensurePermanentKeys(admin)
   await permanentKeys
