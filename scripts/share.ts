@@ -1,5 +1,4 @@
 // Creates, lists and revokes quote links.
-
 import type { LinkExpiry } from '../src/quotes/links/manage-links.ts'
 import { isLanguage, type Language, languages } from '../src/texts/languages.ts'
 import {

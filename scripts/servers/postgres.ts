@@ -1,5 +1,4 @@
 // Runs PostgreSQL as a child process on loopback, with its cluster in a directory.
-
 import { randomBytes } from 'node:crypto'
 import {
   existsSync,

@@ -1,5 +1,4 @@
 // Every program works through a real PgBouncer in transaction mode, and its limits hold there.
-
 import { once } from 'node:events'
 import { get } from 'node:http'
 import { type Kysely, type RawBuilder, sql } from 'kysely'

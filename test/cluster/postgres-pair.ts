@@ -1,6 +1,5 @@
 // Two PostgreSQL servers with streaming replication that change roles: switched over, crashed, and
 // copied anew from the primary as a replica.
-
 import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

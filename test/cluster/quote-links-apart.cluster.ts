@@ -5,8 +5,7 @@ import { addQuote } from '../support/database/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 import { startApi, testService } from '../support/service/test-service.ts'
-import { startHaproxy } from './haproxy.ts'
-import { checkRequiredPrograms } from './required-programs.ts'
+import { checkRequiredPrograms, startHaproxy } from './haproxy.ts'
 
 const limitMs = 30_000
 const linkCount = 20

@@ -17,7 +17,15 @@ import { company } from '../support/database/company.ts'
 import { type TestDatabase, testDatabase } from '../support/database/test-database.ts'
 import { isAnySessionWaiting } from '../support/database/waiting-sessions.ts'
 import { eventually } from '../support/eventually.ts'
-import { randomRuns } from '../support/random-runs.ts'
+
+/**
+ * Returns options of fast-check: `few` runs from `seed`. RANDOM_RUNS sets another number of runs,
+ * with a new seed each time.
+ */
+function randomRuns(few: number, seed: number): { numRuns: number; seed?: number } {
+  const { RANDOM_RUNS } = process.env
+  return RANDOM_RUNS ? { numRuns: Number(RANDOM_RUNS) } : { numRuns: few, seed }
+}
 
 const statuses = ['draft', 'sent', 'accepted', 'rejected', 'expired', 'superseded'] as const
 type Status = (typeof statuses)[number]

@@ -1,4 +1,6 @@
 // Alerts about single processes and about what Prometheus scrapes fire when that is wrong.
+import { createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
@@ -6,9 +8,40 @@ import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { openIndexingClient } from '../../src/indexing/engine.ts'
 import { ensurePermanentKeys } from '../../src/indexing/keys.ts'
 import { logins } from '../support/database/database-roles.ts'
-import { startRoundRobinRelay } from '../support/servers/round-robin-relay.ts'
 import { startApi } from '../support/service/test-service.ts'
 import { startFaultWorld } from './fault-world.ts'
+
+type RoundRobinRelay = { url: string; setServers(urls: string[]): void }
+
+/** Starts a relay to the servers with these URLs on a free port. It stops when the test ends. */
+async function startRoundRobinRelay(
+  t: { teardown(fn: () => unknown): void },
+  urls: string[],
+): Promise<RoundRobinRelay> {
+  let servers = urls
+  let count = 0
+  const server = createServer((request, response) => {
+    const target = servers[count++ % servers.length] ?? ''
+    const { method = 'GET', url = '/', headers } = request
+    const forwarded = httpRequest(new URL(url, target), { method, headers }, (answer) => {
+      answer.pipe(response.writeHead(answer.statusCode ?? 502, answer.headers))
+    })
+    // A server may end first when the test ends.
+    forwarded.on('error', () => response.destroy())
+    request.pipe(forwarded)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    setServers: (next) => {
+      servers = next
+    },
+  }
+}
 
 const {
   apiEnv,

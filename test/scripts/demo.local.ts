@@ -9,10 +9,25 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import type { DemoFile } from '../../scripts/demo/keys-and-link.ts'
-import { childrenOf, findChild } from '../support/child-processes.ts'
 import { eventually } from '../support/eventually.ts'
 import { type RunningProgram, startProgram } from '../support/run-program.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
+
+/** Returns the pid of the child whose command line names the script. */
+async function findChild(parent: number, script: string): Promise<number | undefined> {
+  for (const child of await childrenOf(parent)) {
+    // A child may have ended meanwhile.
+    const command = await readFile(`/proc/${child}/cmdline`, 'utf8').catch(() => '')
+    if (command.includes(script)) return child
+  }
+  return undefined
+}
+
+/** Returns the pids of what the main thread of a process has started. Throws if it has ended. */
+async function childrenOf(pid: number): Promise<number[]> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return children.trim().split(' ').filter(Boolean).map(Number)
+}
 
 type Stats = {
   quotes: { total: number; byStatus: { accepted: number; rejected: number } }

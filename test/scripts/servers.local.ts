@@ -1,6 +1,5 @@
 // Tests the embedded servers: they start, keep their data, explain errors, and never outlive the
 // process that started them.
-
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {

@@ -1,5 +1,4 @@
 // What `make test` promises: it counts every failure, and a stopped or killed run leaves nothing.
-
 import { once } from 'node:events'
 import { existsSync, globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

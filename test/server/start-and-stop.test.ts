@@ -1,4 +1,5 @@
 // The API process: waits for PostgreSQL, stops gracefully, restarts without lost requests.
+// Slow: it starts many processes, which stop with a delay.
 import { Agent, createServer, type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
@@ -8,11 +9,10 @@ import t, { type Test } from 'tap'
 import { writeCompanyFile } from '../support/database/company.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
-import { type RunningProgram, startProgram } from '../support/run-program.ts'
+import { fastStart, type RunningProgram, startProgram } from '../support/run-program.ts'
 import { bearer, createSecretKey } from '../support/secret-keys.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
-import { fastStart } from '../support/service/fast-start.ts'
 import { withLongerTimeouts } from '../support/service/longer-timeouts.ts'
 import { delayedListen, withSlowListen } from '../support/service/slow-listen.ts'
 import { testService } from '../support/service/test-service.ts'

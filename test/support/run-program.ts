@@ -3,7 +3,11 @@ import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
 import type { Test } from './database/test-database.ts'
-import { fastStart } from './service/fast-start.ts'
+
+const { NODE_COMPILE_CACHE = '', NODE_OPTIONS = '' } = process.env
+
+/** For the environment of a program that a test starts. Port 0 is any free port. */
+export const fastStart = { NODE_COMPILE_CACHE, NODE_OPTIONS, INDEXER_OPS_PORT: '0' }
 
 export type RunningProgram = { child: ChildProcess; output(): string; exit: Promise<number | null> }
 

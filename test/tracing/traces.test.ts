@@ -7,8 +7,8 @@ import { openTraces } from '../../src/tracing/open-traces.ts'
 import { addQuote } from '../support/database/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
 import { secretOf } from '../support/key-parts.ts'
+import { fastStart } from '../support/run-program.ts'
 import { startLocalServer } from '../support/servers/local-server.ts'
-import { fastStart } from '../support/service/fast-start.ts'
 import { startApi, testService } from '../support/service/test-service.ts'
 
 // These tests mostly wait.

@@ -1,7 +1,6 @@
 // What must work in every browser: the palette on slow and failing networks, by keyboard and by
 // touch, and the pages without errors. `make browser-test` takes Chromium, Firefox and WebKit.
 // Slow: it starts three browsers.
-
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'

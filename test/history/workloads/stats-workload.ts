@@ -1,6 +1,5 @@
 // The stats workload: quotes are written, days pass, and every response must show the statistics of
 // a committed state that is no older than the response says.
-
 import type { Stats, StatsWithoutAsOf } from '../../../src/stats/schema.ts'
 import type { Quote } from '../../stats/quote-builder.ts'
 import { type ExpectedQuery, isExpected } from '../../stats/reference-stats.ts'

@@ -1,5 +1,4 @@
 // The client of the indexer gives up a request that the search engine never answers.
-
 import { type AddressInfo, createServer } from 'node:net'
 import t from 'tap'
 import { indexingRequestTimeout, openIndexingClient } from '../../../src/indexing/engine.ts'

@@ -1,5 +1,4 @@
 // The formats of a quote by language: amounts, percentages, dates, countries, units and IBANs.
-
 import fc from 'fast-check'
 import t from 'tap'
 import {

@@ -1,5 +1,4 @@
 // Starts PgBouncer in front of the PostgreSQL of the tests.
-
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'

@@ -12,7 +12,7 @@ import { redisCommandTimeout } from '../../../src/redis/redis-connection.ts'
 import { engineConnectTimeout, engineTimeout } from '../../../src/search-engine/client.ts'
 import { indexStateMaxAge } from '../../../src/search-engine/index-states.ts'
 import { replaceUntilEnd } from '../replace-until-end.ts'
-import { fastStart } from './fast-start.ts'
+import { fastStart } from '../run-program.ts'
 
 /** A machine that runs many tests may stop a process for seconds. */
 const ms = 10_000

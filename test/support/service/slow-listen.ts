@@ -1,7 +1,7 @@
 // Lets a program that a test starts wait before it listens on PORT.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { fastStart } from './fast-start.ts'
+import { fastStart } from '../run-program.ts'
 
 /** What the program prints when the wait begins, and how long it waits. */
 export const delayedListen = { message: 'waits before it listens', ms: 2_000 }
