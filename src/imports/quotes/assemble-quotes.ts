@@ -31,7 +31,7 @@ export async function createImportedQuoteLinesTable(client: ClientBase): Promise
       join staged on ${isSameQuote}
       where staged_quotes.numbered_row_count = 0
     ) numbered on numbered.file_line = staged.file_line`)
-  await client.query('analyze imported_quote_lines (first_file_line, position)')
+  await client.query('analyze imported_quote_lines (first_file_line, position, tax_rate)')
 }
 
 /** Creates `imported_totals`: net and tax of each quote. Needs `imported_quote_lines`. */
@@ -146,7 +146,7 @@ export async function createImportedQuotesTable(
     left join customers on ${isSameCustomer}`,
     [baseCurrency],
   )
-  await client.query('analyze imported_quotes (id, first_file_line, number, version)')
+  await client.query('analyze imported_quotes (id, first_file_line, number, version, status)')
 }
 
 /**

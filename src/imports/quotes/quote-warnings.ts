@@ -205,15 +205,16 @@ async function findUnprintableQuotes(
   findUnprintable: FindCharacters,
 ): Promise<ImportWarning[]> {
   const { rows } = await client.query<{ file_line: number; number: string; text: string }>(
-    `select first_file_line as file_line, imported.number, text
-    from imported_quotes imported
-    cross join lateral (
-      select concat_ws(' ', imported.number, customer_name, customer_address, customer_contact,
-        incoterm_place, delivery, payment_terms, tax_label, default_tax_reason, notes)
+    `with texts as (
+      select first_file_line, number, status, concat_ws(' ', number, customer_name,
+        customer_address, customer_contact, incoterm_place, delivery, payment_terms, tax_label,
+        default_tax_reason, notes) as text
+      from imported_quotes
       union all
-      select concat_ws(' ', sku, description, tax_reason) from imported_quote_lines line
-      where line.first_file_line = imported.first_file_line
-    ) texts (text)
+      select first_file_line, number, status, concat_ws(' ', sku, description, tax_reason)
+      from imported_quote_lines join imported_quotes using (first_file_line)
+    )
+    select first_file_line as file_line, number, text from texts imported
     where ${isToSend} and text ~ $1
     order by first_file_line limit ${maxCheckedTexts}`,
     [rareCharacters],
