@@ -19,7 +19,7 @@ check_node := const [major, minor] = process.versions.node.split(".").map(Number
 kubernetes_installed := $(kubernetes_tools)/node_modules/.installed
 
 .PHONY: help demo test local-test browser-test cluster-test operations-test container-test \
-  benchmarks endurance check lint format types dev migrate index env clean
+  benchmarks endurance mutations check lint format types dev migrate index env clean
 
 help: ## List the commands
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' \
@@ -51,6 +51,9 @@ benchmarks: $(installed) ## Measure everything on an idle machine and write docs
 
 endurance: $(installed) ## Run the long tests, for example ten minutes with faults
 	@node scripts/test.ts --kind endurance $(FILES)
+
+mutations: $(installed) ## Make deliberate faults, and expect a test to notice each (half an hour)
+	@node test/endurance/mutations.ts
 
 check: lint types test ## Check style and types, and run all tests
 
