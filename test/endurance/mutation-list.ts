@@ -96,15 +96,15 @@ export const mutations: Mutation[] = [
 
   // Documents.
   {
-    file: 'src/quotes/links/link-access.ts',
-    from: "createHash('sha256').update(documentJson).digest('hex') === contentHash",
-    to: "createHash('sha256').update(documentJson).digest('hex') !== ''",
+    file: 'src/quotes/links/read-link.ts',
+    from: "if (createHash('sha256').update(documentJson).digest('hex') !== contentHash)",
+    to: "if (documentJson === '')",
     fault: 'an altered document is shown',
     tests: ['test/quotes'],
   },
   {
-    file: 'src/quotes/links/link-access.ts',
-    from: 'knownHash !== undefined && knownHash !== link.contentHash',
+    file: 'src/quotes/links/read-link.ts',
+    from: 'knownHash !== undefined && knownHash !== contentHash',
     to: "knownHash === ''",
     fault: 'a document that was altered together with its hash is shown',
     tests: ['test/quotes'],
@@ -259,15 +259,15 @@ export const mutations: Mutation[] = [
   },
   {
     file: 'src/indexing/apply.ts',
-    from: 'if (absentIds.length > 0) send({ ids: absentIds })',
+    from: 'if (absentIds.length > 0) await send({ ids: absentIds })',
     to: '',
     fault: 'deleted products stay in the index',
     tests: ['test/indexing'],
   },
   {
     file: 'src/indexing/lease.ts',
-    from: 'if (loss) throw loss',
-    to: '',
+    from: 'if (loss) throw loss\n    return work',
+    to: 'return work',
     fault: 'an indexer that has lost its lease goes on',
     tests: ['test/indexing'],
   },
