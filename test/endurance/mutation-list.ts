@@ -272,9 +272,9 @@ export const mutations: Mutation[] = [
     tests: ['test/indexing'],
   },
   {
-    file: 'src/indexing/apply.ts',
-    from: 'if (alsoQueueFor !== undefined) await queueProducts(transaction, alsoQueueFor, productIds)',
-    to: '',
+    file: 'src/indexing/rebuild.ts',
+    from: 'indexNames: isUsed ? [nextName, indexName] : [nextName]',
+    to: 'indexNames: [indexName]',
     fault: 'changes during a rebuild are lost',
     tests: ['test/indexing'],
   },
