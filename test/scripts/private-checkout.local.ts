@@ -15,7 +15,7 @@ t.test('a test that gives up rights passes in a private checkout', async (t) => 
   chmodSync(home, 0o700)
   const checkout = join(home, 'a clone')
   mkdirSync(checkout)
-  for (const name of ['scripts', 'src', 'test', 'package.json', '.taprc'])
+  for (const name of ['demo', 'scripts', 'src', 'test', 'package.json', '.taprc'])
     cpSync(join(root, name), join(checkout, name), {
       recursive: true,
       filter: (source) => !source.includes('node_modules'),
