@@ -5,6 +5,7 @@ import { maxAgeMs } from '../../src/stats/cache/stats-cache.ts'
 import type { Stats } from '../../src/stats/schema.ts'
 import { hasLocalToday, setLocalToday } from '../support/database/local-today.ts'
 import { testDatabase } from '../support/database/test-database.ts'
+import { eventually } from '../support/eventually.ts'
 import { type FaultyProxy, startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 import { type TestService, testService } from '../support/service/test-service.ts'
 import { insertUnfoldedQuotes } from './insert-quotes.ts'
@@ -77,6 +78,12 @@ export async function findWrongResponses(
   services: TestService[],
   durationMs = 4_000,
 ): Promise<string[]> {
+  // The server is not ready before the first fold either.
+  for (const service of services)
+    await eventually(
+      () => requestStats(service),
+      ({ status }) => status === 200,
+    )
   const startedCommits: number[] = []
   const finishedCommits: number[] = []
   let responses = 0
