@@ -223,7 +223,8 @@ async function ensureRole<DB>(
       `${me} may not change the role ${name}, which another role created: its password stays.` +
         (statementLimit === undefined
           ? ''
-          : ` Let an administrator run \`alter role ${name} set statement_timeout = '${statementLimit}'\`.`),
+          : ' Let an administrator run ' +
+            `\`alter role ${name} set statement_timeout = '${statementLimit}'\`.`),
     ]
   }
   const role = sql.id(name)

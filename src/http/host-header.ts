@@ -12,10 +12,10 @@ type HostOptions = {
 }
 
 /**
- * Answers 421 if the Host is not allowed. Allowed are the host of the public URL, the hosts in `allowedHosts` and loopback names. Without this check, another site
- * could point its own name at this service (DNS rebinding) and read what callers without a key may
- * read. That attack needs a name: an address in the Host is that of the service itself. HTTP/1.0
- * requests need no Host.
+ * Answers 421 if the Host is not allowed. Allowed are the host of the public URL, the hosts in
+ * `allowedHosts` and loopback names. Without this check, another site could point its own name at
+ * this service (DNS rebinding) and read what callers without a key may read. That attack needs a
+ * name: an address in the Host is that of the service itself. HTTP/1.0 requests need no Host.
  */
 export function rejectOtherHosts(app: FastifyInstance, options: HostOptions): void {
   const isAllowed = createHostCheck(options)

@@ -15,8 +15,8 @@ type IndexerOperations = {
 
 /**
  * Returns the app. `live` is 200 while the process responds. `ready` is 200 while the indexer works
- * or stands by, and 503 while it starts or fails. Start it with `listen()`, and end
- * it with `close()`.
+ * or stands by, and 503 while it starts or fails. Start it with `listen()`, and end it with
+ * `close()`.
  */
 export function buildIndexerOperationsApp({
   state,

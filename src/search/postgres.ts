@@ -164,7 +164,8 @@ function buildProductCondition(request: ParsedRequest): Sql {
 /** Returns a query for candidates of a kind: at most `limit` of those that meet the condition. */
 function selectCandidates(kind: Kind, condition: Sql, limit: number): Sql {
   return sql`(
-    select id, ${rankOf(kind)} as kind, true as is_close, count(*) over () >= ${sql.lit(limit)} as may_be_incomplete
+    select id, ${rankOf(kind)} as kind, true as is_close,
+      count(*) over () >= ${sql.lit(limit)} as may_be_incomplete
     from (select id from products where ${condition} limit ${sql.lit(limit)}) as limited
   )`
 }
@@ -269,10 +270,11 @@ function buildPageStatement(request: ParsedRequest, terms: QueryTerms): RawBuild
     .filter((token) => token !== null)
     .map((token) => token.loose.replace(/'(:\*)?(?= |\)|$)/g, "'$1:A").replaceAll(':*:A', ':*A'))
     .join(' & ')
+  const isInName = inName === '' ? sql`true` : sql`search_document @@ ${inName}::tsquery`
   const byRelevance =
     query.text === ''
       ? sql`rank nulls last, name`
-      : sql`sku = any (${listSpellings(query)}::text[]) desc, is_close desc, ${inName === '' ? sql`true` : sql`search_document @@ ${inName}::tsquery`} desc,
+      : sql`sku = any (${listSpellings(query)}::text[]) desc, is_close desc, ${isInName} desc,
           length(name), times_quoted desc nulls last`
   const queries = sql.join(listCandidateQueries(request, terms), sql` union all `)
   return sql<PageRow>`

@@ -242,6 +242,13 @@ export const mutations: Mutation[] = [
     tests: ['test/search'],
   },
   {
+    file: 'src/search/search.ts',
+    from: 'else if (engine && version === engine.getLastKnownState().version)',
+    to: 'else if (engine)',
+    fault: 'an answer of an earlier index discards those of the new one',
+    tests: ['test/search'],
+  },
+  {
     file: 'src/search/response-cache.ts',
     from: 'return cached?.version === version ? cached.results.get(key) : undefined',
     to: 'return cached?.results.get(key)',

@@ -99,7 +99,15 @@ t.test('does not read deleted rows that an old snapshot still sees', async (t) =
   const old = await openClient()
   await old.query('begin isolation level repeatable read; select count(*) from products')
   await add(1, 20_000)
+  const { rows } = await sql<{ xid: string }>`select xid::text from index_outbox limit 1`.execute(
+    db,
+  )
   while (!(await readAndDelete(5_000)).hasReachedEnd);
+  // A transaction in any database of the server, such as one of another test, holds this back.
+  await eventually(
+    async () => BigInt((await readAndDelete(5_000)).endedBefore),
+    (endedBefore) => endedBefore > BigInt(rows[0]?.xid ?? 0),
+  )
   const readCounters = async () => {
     await sql`select pg_stat_force_next_flush()`.execute(db)
     const { rows } = await sql<{ scans: number; entries: number }>`

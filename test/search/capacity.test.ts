@@ -123,6 +123,37 @@ t.test('what an engine has answered needs no capacity, whichever engine is next'
   await Promise.all(stalled)
 })
 
+t.test(
+  'an answer that comes after the index has changed is not cached and discards nothing',
+  async (t) => {
+    const { promise: end, resolve: endLate } = Promise.withResolvers<void>()
+    const engine = createStubEngine(async (queries) => {
+      if (queries.some(({ q }) => q === 'tarde')) await end
+      return queries.map(() => noHits)
+    })
+    const { ownerDb, search } = await startService(t, [{ registrationName: 'main', engine }])
+    const sourceOf = async (text: string) => (await search(text))?.logFields.source
+    await eventually(
+      () => sourceOf('taladro'),
+      (source) => source === 'cache',
+    )
+    const late = search('tarde')
+    await ownerDb
+      .updateTable('search_indexes')
+      .set(({ eb }) => ({ version: eb('version', '+', '1') }))
+      .execute()
+    await eventually(
+      () => sourceOf('taladro'),
+      (source) => source === 'index',
+    )
+    endLate()
+    t.equal((await late)?.logFields.source, 'index')
+    t.equal(await sourceOf('taladro'), 'cache', 'it discards no answer of the new index')
+    t.equal(await sourceOf('tarde'), 'index', 'the earlier answer was of the earlier index')
+    t.equal(await sourceOf('tarde'), 'cache')
+  },
+)
+
 t.test('while no engine is healthy, what any of them has answered is still sent', async (t) => {
   const down = new Set(['first'])
   const { search } = await startService(t, [toEngine('first', down), toEngine('second', down)])

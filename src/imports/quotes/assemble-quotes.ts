@@ -12,8 +12,8 @@ export async function createImportedQuoteLinesTable(client: ClientBase): Promise
     create temporary table imported_quote_lines on commit drop as
     select staged_quotes.first_file_line,
       coalesce(staged.position_number, numbered.position)::integer as position,
-      staged.sku, staged.description, value.*, staged.tax_reason, staged.unit, staged.hs_code, staged.origin_country,
-      currencies.digits,
+      staged.sku, staged.description, value.*, staged.tax_reason, staged.unit, staged.hs_code,
+      staged.origin_country, currencies.digits,
       line_net(value.quantity, value.unit_price, value.discount_percent, currencies.digits) as net
     from staged
     join staged_quotes on ${isSameQuote}
