@@ -1,8 +1,6 @@
 // Finds Chromium for the tests and benchmarks: CHROMIUM_BIN, the PATH, or the Debian package, which
 // root installs.
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import { runChild } from './child-lifetime.ts'
+import { findOnPath, runApt } from './programs.ts'
 import type { ReportProgress } from './running-server.ts'
 
 /** The headless shell first: without a user interface it needs a third of the processor time. */
@@ -26,10 +24,10 @@ const aptOptions = ['-o', 'Acquire::Retries=2', '-o', 'DPkg::Lock::Timeout=200']
 export async function findChromium(
   reportProgress: ReportProgress = () => undefined,
 ): Promise<string> {
-  const existing = process.env.CHROMIUM_BIN || findOnPath()
+  const existing = process.env.CHROMIUM_BIN || findOnPath(...programNames)
   if (existing) return existing
   const problem = await install(reportProgress)
-  const installed = findOnPath()
+  const installed = findOnPath(...programNames)
   if (installed === undefined) {
     throw new Error(
       `The tests need a real Chromium (${problem ?? 'its package contains no program'}): ` +
@@ -39,43 +37,17 @@ export async function findChromium(
   return installed
 }
 
-function findOnPath(): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter)
-  return programNames
-    .flatMap((name) => folders.map((folder) => join(folder, name)))
-    .find(isExecutable)
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** Returns the problem, or undefined on success. */
 async function install(reportProgress: ReportProgress): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'not on the PATH, and only root can install it'
-  const { PATH, http_proxy, https_proxy, no_proxy } = process.env
-  const env = {
-    PATH: `${PATH}:/usr/sbin:/sbin`,
-    http_proxy,
-    https_proxy,
-    no_proxy,
-    LC_ALL: 'C',
-    DEBIAN_FRONTEND: 'noninteractive',
-  }
   const signal = AbortSignal.timeout(installTimeoutMs)
-  const runApt = (...args: string[]) =>
-    runChild('apt-get', [...aptOptions, '-qq', ...args], { cwd: '/', env, signal })
+  const apt = (...args: string[]) => runApt([...aptOptions, '-qq', ...args], signal)
   reportProgress('Chromium is missing: installing its package (about half a minute)')
   try {
-    await runApt('update')
+    await apt('update')
     let problem = ''
     for (const name of packageNames) {
-      const { status, output } = await runApt('install', '-y', '--no-install-recommends', name)
+      const { status, output } = await apt('install', '-y', '--no-install-recommends', name)
       if (status === 0) return undefined
       problem = output.trim().split('\n').at(-1) ?? `apt-get ended with status ${status}`
     }

@@ -1,7 +1,17 @@
 // Finds the program of a server: on the PATH, from an earlier download, or from its Debian package,
 // and makes it executable for the account that it runs under.
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { chmod, cp, realpath, rename, rm } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,6 +20,23 @@ import { giveTo, type Place } from './data-directory.ts'
 import type { ReportProgress } from './running-server.ts'
 
 const versionTimeoutMs = 10_000
+/** Debian has servers where only root looks for programs. */
+const moreFolders = ['/usr/sbin', '/usr/local/sbin']
+
+/** Returns the path of the first of these programs that is installed, or undefined. */
+export function findOnPath(...names: string[]): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), ...moreFolders]
+  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** Returns the output of `--version`, or undefined if the account cannot start the program. */
 export function versionOf(
@@ -248,7 +275,8 @@ async function download(
 
 type AptResult = { status: number | null; output: string }
 
-function runApt(args: string[], signal: AbortSignal, cwd = '/'): Promise<AptResult> {
+/** Runs apt-get without questions. Later options replace earlier ones. */
+export function runApt(args: string[], signal: AbortSignal, cwd = '/'): Promise<AptResult> {
   const { PATH, http_proxy, https_proxy, no_proxy } = process.env
   const env = {
     PATH: `${PATH}:/usr/sbin:/sbin`,

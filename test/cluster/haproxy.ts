@@ -1,9 +1,10 @@
 // Starts HAProxy with the file that the documentation recommends, in front of three API processes.
-import { accessSync, constants, copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { giveTo } from '../../scripts/servers/data-directory.ts'
+import { findOnPath } from '../../scripts/servers/programs.ts'
 import { startServer } from '../../scripts/servers/server-process.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
 
@@ -11,18 +12,9 @@ const requiredPrograms = [
   { names: ['haproxy'], debianPackage: 'haproxy' },
   { names: ['redis-server', 'valkey-server'], debianPackage: 'redis-server' },
 ]
-/** Debian has servers where only root looks for programs. */
-const moreFolders = ['/usr/sbin', '/usr/local/sbin']
-
-/** Returns the path of a program of the system, or undefined if it is not installed. */
-export function findOnPath(name: string): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), ...moreFolders]
-  return folders.map((folder) => join(folder, name)).find(isExecutable)
-}
-
 /** Throws an error that names every program that is missing, and how to install it. */
 export function checkRequiredPrograms(): void {
-  const missing = requiredPrograms.filter(({ names }) => !names.some(findOnPath))
+  const missing = requiredPrograms.filter(({ names }) => findOnPath(...names) === undefined)
   if (missing.length === 0) return
   const packages = missing.map(({ debianPackage }) => debianPackage).join(' ')
   throw new Error(
@@ -30,15 +22,6 @@ export function checkRequiredPrograms(): void {
       `${missing.map(({ names }) => names.join(' or ')).join(', ')}. ` +
       `Install them (Debian: apt-get install ${packages}).`,
   )
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }
 
 const recipe = join(import.meta.dirname, '../../deploy/proxy/haproxy-several.cfg')
