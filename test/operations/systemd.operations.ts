@@ -33,6 +33,9 @@ mkdirSync(program)
 for (const name of readdirSync(root))
   if (!name.startsWith('.') && name !== 'company.json')
     symlinkSync(join(root, name), join(program, name))
+// The path of the clone may contain spaces, which the units would have to quote.
+const engineProgram = join(directory, 'meilisearch')
+symlinkSync(findMeilisearch(), engineProgram)
 const units = readdirSync(join(root, 'deploy/systemd'))
 const patienceMs = 60_000
 
@@ -52,10 +55,9 @@ t.test('systemd-analyze verify finds nothing wrong', async (t) => {
   }
   for (const name of units) {
     const isEngine = name === 'quotes-meilisearch.service'
-    const path = findMeilisearch()
     const adapted = readUnit(name, [
       [installed, program],
-      ...(isEngine ? [['/usr/local/bin/meilisearch', path] as [string, string]] : []),
+      ...(isEngine ? [['/usr/local/bin/meilisearch', engineProgram] as [string, string]] : []),
     ])
     t.same(verify(name, adapted), { status: 0, stderr: '' }, name)
   }
@@ -103,12 +105,11 @@ t.test('the commands of all units start a service that answers', async (t) => {
   const enginePort = await configure(t)
   const state = join(directory, 'state')
   mkdirSync(state)
-  const path = findMeilisearch()
   const engine = startUnit(
     t,
     readUnit('quotes-meilisearch.service', [
       [`${installed}/.env`, `${program}/.env`],
-      ['/usr/local/bin/meilisearch', path],
+      ['/usr/local/bin/meilisearch', engineProgram],
       ['/var/lib/quotes-meilisearch', state],
       ['127.0.0.1:7700', `127.0.0.1:${enginePort}`],
     ]),
