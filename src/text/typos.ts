@@ -4,9 +4,9 @@
 export const oneTypoLetters = 4
 export const twoTyposLetters = 8
 
-/** Returns how many typos a word may have. Words with digits are codes, which have none. */
+/** Returns how many typos a word may have. Codes (tokens.ts) are no words. */
 export function maxTyposIn(word: string): number {
-  if (word.length < oneTypoLetters || /\d/.test(word)) return 0
+  if (word.length < oneTypoLetters) return 0
   return word.length >= twoTyposLetters ? 2 : 1
 }
 

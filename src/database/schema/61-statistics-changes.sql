@@ -7,11 +7,11 @@ language plpgsql security definer set search_path = public, pg_temp set enable_s
 begin
   if tg_op = 'INSERT' then
     insert into quote_changes (sign, quote)
-    select 1, image_of(row(n.*)::quotes) from new_rows n where n.status <> 'superseded';
+    select 1, image_of(row(n.*)::quotes) from new_rows n;
   elsif tg_op = 'DELETE' then
     -- Their lines are subtracted by subtract_lines.
     insert into quote_changes (sign, quote)
-    select -1, image_of(row(o.*)::quotes) from old_rows o where o.status <> 'superseded';
+    select -1, image_of(row(o.*)::quotes) from old_rows o;
   else
     insert into quote_changes (sign, quote, lines)
     select v.sign, v.quote, case when (v.quote).status = 'accepted'
@@ -23,7 +23,7 @@ begin
       (1, n.id, image_of(row(n.*)::quotes)), (-1, o.id, image_of(row(o.*)::quotes))
     ) v (sign, id, quote)
     where image_of(row(n.*)::quotes) is distinct from image_of(row(o.*)::quotes)
-      and (v.quote).status <> 'superseded';
+      and v.id is not null;
   end if;
   return null;
 end $$;
@@ -51,7 +51,7 @@ begin
   select v.sign, v.quote, case when (v.quote).status = 'accepted' and tg_op <> 'DELETE'
     then accepted_lines_of(v.id, v.sign) end
   from (values (1, new.id, image_of(new)), (-1, old.id, image_of(old))) v (sign, id, quote)
-  where (v.quote).status <> 'superseded';
+  where v.id is not null;
   return null;
 end $$;
 create trigger append_replicated after insert or delete or update on quotes
