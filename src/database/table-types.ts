@@ -115,7 +115,6 @@ export type Tables = {
     last_task: unknown
     synonyms_version: string | null
     rebuild_requested_at: Instant | null
-    registered_in: string | null
   }
   search_synonyms: { word: string; synonyms: string[]; two_way: Generated<boolean> }
   search_pins: { query: string; skus: string[] }

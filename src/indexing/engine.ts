@@ -70,16 +70,11 @@ const keyAdvice =
 /** The statuses of a task that has not ended. */
 export const unfinishedStatuses: TaskStatus[] = ['enqueued', 'processing']
 
-/**
- * An accepted task failed or was cancelled. `code`: of Meilisearch, or ''. The message does not
- * contain the number of the task, so that each attempt has the same one.
- */
+/** An accepted task failed or was cancelled. `code`: of Meilisearch, or ''. */
 export class TaskFailed extends Error {
-  readonly taskNumber: number
   readonly code: string
-  constructor(taskNumber: number, code: string, message: string) {
+  constructor(code: string, message: string) {
     super(`Meilisearch: ${message}`)
-    this.taskNumber = taskNumber
     this.code = code
   }
 }
@@ -111,14 +106,14 @@ export async function waitForSuccess(
   return task.uid
 }
 
-type EndedTask = Pick<Task, 'uid' | 'type' | 'indexUid' | 'status' | 'error'>
+type EndedTask = Pick<Task, 'type' | 'indexUid' | 'status' | 'error'>
 
 /** Throws TaskFailed if a task failed or was cancelled. */
-export function requireTaskSuccess({ uid, type, indexUid, status, error }: EndedTask): void {
+export function requireTaskSuccess({ type, indexUid, status, error }: EndedTask): void {
   if (status === 'succeeded') return
   const what = indexUid ? `${type} of ${indexUid}` : type
   const reason = error?.message ?? 'no reason given'
-  throw new TaskFailed(uid, error?.code ?? '', `${what} ${status}: ${reason}`)
+  throw new TaskFailed(error?.code ?? '', `${what} ${status}: ${reason}`)
 }
 
 /** A task of the engine, and when it was enqueued, by the clock of the engine: RFC 3339. */

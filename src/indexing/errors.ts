@@ -4,17 +4,11 @@ import { DatabaseError } from 'pg'
 import { isBrokenConnection, isPoolTimeout } from '../database/failover/broken-connections.ts'
 import { describeError, describeStacks } from '../monitoring/describe-error.ts'
 import type { IndexerErrorKind } from '../monitoring/indexer-state.ts'
-import { RepetitionFilter } from '../monitoring/log/failure-log.ts'
-import type { LogLine } from '../monitoring/log/program-log.ts'
 import { toSentence } from '../text/to-sentence.ts'
 import { describeErrorWithAdvice, TaskFailed } from './engine.ts'
 import { LeaseLost, ServerReplaced } from './lease.ts'
 import { WriteRejected } from './upload.ts'
 
-// Most errors are short: a restarted server, a broken connection.
-const firstPauseMs = 200
-// The API uses a recovered engine within a second, so its index must catch up soon.
-const maxPauseMs = 1_000
 // The first line may be hours old when somebody looks. More lines would hide others.
 export const reminderInterval = { ms: 1_800_000 }
 
@@ -42,63 +36,14 @@ function isPostgresError(error: unknown): boolean {
   return isPoolTimeout(error) || encryptionMessages.includes(error.message)
 }
 
-/** The components that the messages of these errors do not name. */
-const components: Partial<Record<IndexerErrorKind, string>> = {
-  postgresql: 'PostgreSQL',
-  engine_refused: 'Meilisearch',
-  engine_unreachable: 'Meilisearch',
-}
-
-/** Logs each error once until it is reset, and again every half hour, a bug with its stack. */
-export class ErrorLog {
-  readonly #log: LogLine
-  readonly #causes = new RepetitionFilter(reminderInterval)
-  #pauseMs = firstPauseMs
-
-  constructor(log: LogLine) {
-    this.#log = log
+/** Returns the kind and the message of an error, and for a bug the stacks after a line break. */
+export function describeFailure(error: unknown): { cause: string; stacks: string } {
+  const kind = findErrorKind(error)
+  const isLoss = error instanceof LeaseLost && error.cause !== undefined
+  const message = describeErrorWithAdvice(error)
+  const text = isLoss ? `${message}: ${describeError(error.cause)}` : message
+  return {
+    cause: `(${kind}): ${toSentence(text)}`,
+    stacks: kind === 'other' ? `\n${describeStacks(error)}` : '',
   }
-
-  /** Whether an error has occurred since the last reset. */
-  get isFailing(): boolean {
-    return !this.#causes.isEmpty()
-  }
-
-  /** `consequence`: what the indexer does now. */
-  write(error: unknown, consequence: string): void {
-    const cause = describeCause(error)
-    if (this.#causes.recordError(cause) === null) return
-    const kind = findErrorKind(error)
-    const origin = describeOrigin(error, kind)
-    const line = `Indexing failed${origin}: ${toSentence(cause)} ${consequence}`
-    if (kind === 'other') this.#log(`${line}\n${describeStacks(error)}`, 'error')
-    else this.#log(line, 'warn')
-  }
-
-  /** Returns how long to wait after an error: each time twice as long, up to a second. */
-  nextPauseMs(): number {
-    const pauseMs = this.#pauseMs
-    this.#pauseMs = Math.min(maxPauseMs, pauseMs * 2)
-    return pauseMs
-  }
-
-  reset(): void {
-    this.#causes.clear()
-    this.#pauseMs = firstPauseMs
-  }
-}
-
-/** Returns in parentheses the component or the task that the message does not name, or ''. */
-function describeOrigin(error: unknown, kind: IndexerErrorKind): string {
-  if (error instanceof TaskFailed) return ` (task ${error.taskNumber})`
-  const component = error instanceof LeaseLost ? undefined : components[kind]
-  return component === undefined ? '' : ` (${component})`
-}
-
-/** Returns the message of the error; for a lost lease also what failed because of that. */
-function describeCause(error: unknown): string {
-  const description = describeErrorWithAdvice(error)
-  return error instanceof LeaseLost && error.cause !== undefined
-    ? `${description}: ${describeError(error.cause)}`
-    : description
 }

@@ -9,8 +9,8 @@ import { RepetitionFilter } from '../monitoring/log/failure-log.ts'
 import type { LogLine } from '../monitoring/log/program-log.ts'
 import { countNoun } from '../text/count-noun.ts'
 import { toSentence } from '../text/to-sentence.ts'
-import { applyBatch, type BatchResult } from './apply.ts'
-import { ErrorLog, findErrorKind, reminderInterval } from './errors.ts'
+import { applyBatch } from './apply.ts'
+import { describeFailure, findErrorKind, reminderInterval } from './errors.ts'
 import {
   acquireLease,
   executeUnderLease,
@@ -25,32 +25,30 @@ import { removeOldIndexes } from './old-indexes.ts'
 import { refreshPopularity } from './popularity.ts'
 import { deleteUnfinishedRebuild, rebuild } from './rebuild.ts'
 import { type IndexAddress, type IndexTarget, markContents, registerIndex } from './registration.ts'
-import { checkIndex, findCountMismatch, type ReasonName, type RebuildReason } from './restored.ts'
-import {
-  applySynonyms,
-  haveSynonymsChangedInEngine,
-  haveSynonymsChangedInTables,
-} from './synonyms.ts'
+import { checkIndex, findCountMismatch, type RebuildReason } from './restored.ts'
+import { applySynonyms, haveSynonymsChanged } from './synonyms.ts'
 
 // With a lease of 5 s, another indexer takes over within 10 s.
 const standbyMs = 1_000
 // The pause is part of the delay until a change is searchable.
 const pollMs = 100
 // A wrong index must be noticed soon, and the check costs few requests.
-export const indexCheckInterval = { ms: 5_000 }
+const indexCheckMs = 5_000
 // New synonyms apply within seconds. The check reads one row.
-const synonymTableCheckMs = 500
-// Only somebody who changes them in the engine makes a difference.
-const synonymEngineCheckMs = 60_000
+const synonymCheckMs = 500
+// The engine may have failed only for a moment.
+const rejectedSynonymsMs = 60_000
 // Old indexes cost memory of the engine and an outbox row for each change.
 export const oldIndexCheckInterval = { ms: 60_000 }
 // Counting a large catalogue is expensive, and a difference is rare.
-const countCheckMs = 60_000
+export const countCheckInterval = { ms: 60_000 }
 // A change that was committed between the two counts is no difference.
 const countRecheckMs = 500
-// A rebuild is expensive, and another one for the same reason will probably not help either.
+// If a rebuild did not correct the number of documents, another one will probably not help either.
 const firstRebuildPauseMs = 60_000
 const maxRebuildPauseMs = 3_600_000
+// Most errors are short, and the API uses a recovered engine within a second.
+const retryPauseMs = 500
 
 export const waitingForTransactions =
   'Waiting for transactions that began before this index was registered.'
@@ -97,12 +95,16 @@ class Indexer {
   readonly #signal: AbortSignal
   readonly #endWhen: (() => Promise<boolean>) | undefined
   readonly #holder = `${hostname()}, process ${process.pid}, ${randomBytes(4).toString('hex')}`
-  readonly #errors: ErrorLog
+  /** Errors that end a run are logged again after the index was up to date. */
+  readonly #errors = new RepetitionFilter(reminderInterval)
   readonly #repetitions = new RepetitionFilter(reminderInterval)
   /** Each run begins a failed build again. */
   #isBuildLogged = false
-  /** For each reason, how long the next rebuild must wait, and until when. */
-  readonly #rebuildPauses = new Map<ReasonName, { pauseMs: number; untilMs: number }>()
+  #areSynonymsRejected = false
+  /** How long the next rebuild because of a wrong number must wait, and until when. */
+  #rebuildPause: { pauseMs: number; untilMs: number } | null = null
+  /** Throws if the indexer is to stop or has lost its lease. */
+  #throwIfStopped: () => void = () => undefined
   /** What runs beside the indexer, and may outlast a run. */
   readonly #background = new Map<RegularJob, Promise<void>>()
 
@@ -110,7 +112,6 @@ class Indexer {
     this.#options = options
     this.#signal = signal
     this.#endWhen = endWhen
-    this.#errors = new ErrorLog(options.log)
   }
 
   async waitForBackground(): Promise<void> {
@@ -176,12 +177,19 @@ class Indexer {
         // This is the stop request, not a failure.
         if (signal.aborted && error === signal.reason) return
         state.countError(findErrorKind(error))
-        if (signal.aborted) return this.#errors.write(error, 'The indexer stops.')
+        if (signal.aborted) return this.#logFailure(error, 'The indexer stops.')
         if (this.#endWhen && !(error instanceof LeaseLost)) throw error
-        this.#errors.write(error, 'Trying again.')
-        await pause(this.#errors.nextPauseMs(), signal)
+        this.#logFailure(error, 'Trying again.')
+        await pause(retryPauseMs, signal)
       }
     }
+  }
+
+  /** Logs an error that has ended a run, a bug with its stack. `consequence`: what happens now. */
+  #logFailure(error: unknown, consequence: string): void {
+    const { cause, stacks } = describeFailure(error)
+    if (this.#errors.recordError(cause) === null) return
+    this.#options.log(`Indexing failed ${cause} ${consequence}${stacks}`, stacks ? 'error' : 'warn')
   }
 
   async #logStandby(): Promise<void> {
@@ -198,11 +206,12 @@ class Indexer {
     const renewal = startLeaseRenewal(db, lease)
     let mayRelease = false
     state.holdsLease = true
+    this.#throwIfStopped = () => {
+      renewal.throwIfLost()
+      this.#signal.throwIfAborted()
+    }
     try {
-      await this.#run({ ...this.#options, lease }, previousLeaseEnd, () => {
-        renewal.throwIfLost()
-        this.#signal.throwIfAborted()
-      })
+      await this.#run({ ...this.#options, lease }, previousLeaseEnd)
       mayRelease = true
     } catch (error) {
       // Release only if the stop request itself ended the run.
@@ -234,15 +243,11 @@ class Indexer {
    * 4. At the end of the outbox, if no task is due, note the success and ask `endWhen`.
    * 5. If there was no change, pause.
    */
-  async #run(
-    target: IndexTarget,
-    previousLeaseEnd: Date,
-    throwIfStopped: () => void,
-  ): Promise<void> {
-    const { popularityIntervalMs, state } = this.#options
+  async #run(target: IndexTarget, previousLeaseEnd: Date): Promise<void> {
+    const { popularityIntervalMs, log, state } = this.#options
     await deleteUnfinishedRebuild(target)
-    throwIfStopped()
-    await this.#check(target, previousLeaseEnd, throwIfStopped)
+    this.#throwIfStopped()
+    await this.#check(target, previousLeaseEnd)
     const repeat = (intervalMs: number, work: () => unknown): Task => ({
       intervalMs,
       dueAtMs: performance.now(),
@@ -250,10 +255,12 @@ class Indexer {
     })
     // Those in the background may take longer than a change may wait.
     const tasks = [
-      repeat(indexCheckInterval.ms, () => this.#check(target, null, throwIfStopped)),
-      repeat(synonymTableCheckMs, () => this.#applyChangedSynonyms(target)),
-      repeat(countCheckMs, () => this.#checkCount(target, throwIfStopped)),
-      repeat(synonymEngineCheckMs, () => this.#repairSynonyms(target)),
+      repeat(indexCheckMs, () => this.#check(target, null)),
+      repeat(synonymCheckMs, async () => {
+        if (await haveSynonymsChanged(target)) await this.#applySynonyms(target)
+      }),
+      repeat(countCheckInterval.ms, () => this.#checkCount(target)),
+      repeat(rejectedSynonymsMs, () => this.#areSynonymsRejected && this.#applySynonyms(target)),
       repeat(popularityIntervalMs, () => void this.#countPopularity()),
       repeat(oldIndexCheckInterval.ms, () => void this.#removeOldIndexes()),
     ]
@@ -263,7 +270,7 @@ class Indexer {
     }
     state.activity = 'following changes'
     while (!this.#signal.aborted) {
-      throwIfStopped()
+      this.#throwIfStopped()
       // (1)
       const task = findDueTask()
       if (task) {
@@ -272,12 +279,14 @@ class Indexer {
       }
 
       // (2)
-      const batch = await this.#applyBatch(target)
+      const batch = await applyBatch(target, { log })
       const isIdle = batch.changeCount === 0
+      // A batch was applied, so indexing works, even if more changes are pending.
+      if (!isIdle) state.failing = null
 
       // (3)
       if (isIdle && (batch.hasTruncation || batch.isRebuildRequested)) {
-        await this.#check(target, null, throwIfStopped)
+        await this.#check(target, null)
         continue
       }
 
@@ -292,15 +301,6 @@ class Indexer {
     }
   }
 
-  /** Applies one batch. */
-  async #applyBatch(target: IndexTarget): Promise<BatchResult> {
-    const { log, state } = this.#options
-    const batch = await applyBatch(target, { log })
-    // A batch was applied, so indexing works, even if more changes are pending.
-    if (batch.changeCount > 0) state.failing = null
-    return batch
-  }
-
   /**
    * Notes that the last batch was read up to the end of the outbox, and is applied. Logs the first
    * time and each recovery.
@@ -309,66 +309,50 @@ class Indexer {
     const { log, state } = this.#options
     const isFirst = state.lastSuccessAt === null
     if (!this.#endWhen && isFirst) log('Following changes.')
-    if (!this.#endWhen && !isFirst && this.#errors.isFailing) log('The indexer works again.')
-    this.#errors.reset()
+    if (!this.#endWhen && !isFirst && !this.#errors.isEmpty()) log('The indexer works again.')
+    this.#errors.clear()
     state.recordSuccess()
   }
 
   /** Marks what is wrong with the index, and rebuilds it. */
-  async #check(
-    target: IndexTarget,
-    previousLeaseEnd: Date | null,
-    throwIfStopped: () => void,
-  ): Promise<void> {
+  async #check(target: IndexTarget, previousLeaseEnd: Date | null): Promise<void> {
     const { db, lease, registrationName } = target
     const finding = await checkIndex(target, previousLeaseEnd)
     if (finding === null) return
-    if (finding !== 'failed_over_without_loss')
-      return this.#rebuildUnlessPaused(target, finding, throwIfStopped)
+    if (finding !== 'failed_over_without_loss') return this.#rebuild(target, finding)
     await executeUnderLease(db, lease, (transaction) =>
       markContents(transaction, registrationName, 'settled'),
     )
     this.#options.log('PostgreSQL has failed over and has lost no change that the index contains.')
   }
 
-  async #checkCount(target: IndexTarget, throwIfStopped: () => void): Promise<void> {
+  /**
+   * Rebuilds an index with a wrong number of documents, unless a rebuild did not help and the pause
+   * after it is not over: a minute, then two minutes, and so on up to an hour.
+   */
+  async #checkCount(target: IndexTarget): Promise<void> {
     if ((await findCountMismatch(target)) === null) return
     await pause(countRecheckMs, this.#signal)
     const reason = await findCountMismatch(target)
-    if (reason !== null) await this.#rebuildUnlessPaused(target, reason, throwIfStopped)
-  }
-
-  /**
-   * Rebuilds the index, unless a rebuild for this reason did not help and the pause after it is not
-   * over: a minute, then two minutes, and so on up to an hour. If the rebuild throws, it may be
-   * repeated at once.
-   */
-  async #rebuildUnlessPaused(
-    target: IndexTarget,
-    reason: RebuildReason,
-    throwIfStopped: () => void,
-  ): Promise<void> {
-    const { name, text, checkIfRepeated } = reason
-    const last = this.#rebuildPauses.get(name)
-    if (last && performance.now() < last.untilMs) {
-      const wait = `Another rebuild follows after ${last.pauseMs / 60_000} min. ${checkIfRepeated}`
-      return this.#logOnce(`A rebuild did not help. ${text} ${wait}`, 'warn')
-    }
-    await this.#rebuild(target, reason, throwIfStopped)
-    if (checkIfRepeated === undefined) return
+    if (reason === null) return
+    const last = this.#rebuildPause
+    if (last && performance.now() < last.untilMs)
+      return this.#logOnce(
+        `A rebuild did not help. ${reason.text} Another one follows after ` +
+          `${last.pauseMs / 60_000} min. Does another program write to the index? ` +
+          '`scripts/indexer.ts verify` lists what differs.',
+        'warn',
+      )
+    await this.#rebuild(target, reason)
     const pauseMs = Math.min(last ? 2 * last.pauseMs : firstRebuildPauseMs, maxRebuildPauseMs)
-    this.#rebuildPauses.set(name, { pauseMs, untilMs: performance.now() + pauseMs })
+    this.#rebuildPause = { pauseMs, untilMs: performance.now() + pauseMs }
   }
 
   /** Rebuilds the index, and logs and records the start, the progress and the end. */
-  async #rebuild(
-    target: IndexTarget,
-    { name, text, contents }: RebuildReason,
-    throwIfStopped: () => void,
-  ): Promise<void> {
+  async #rebuild(target: IndexTarget, { name, text, contents }: RebuildReason): Promise<void> {
     const { state, log } = this.#options
     const { db, lease, registrationName } = target
-    throwIfStopped()
+    this.#throwIfStopped()
     if (contents)
       await executeUnderLease(db, lease, (transaction) =>
         markContents(transaction, registrationName, contents),
@@ -382,7 +366,7 @@ class Indexer {
       // every quoted product would be sent again.
       if (name === 'index_missing') await this.#countPopularity()
       const productCount = await rebuild(target, {
-        throwIfStopped,
+        throwIfStopped: this.#throwIfStopped,
         onProgress: (count) => {
           state.rebuiltProducts = count
           state.failing = null
@@ -398,18 +382,8 @@ class Indexer {
     }
   }
 
-  async #applyChangedSynonyms(target: IndexTarget): Promise<void> {
-    if (await haveSynonymsChangedInTables(target)) await applySynonyms(target, this.#logOnce)
-  }
-
-  /**
-   * Sends the synonyms again if those of the engine differ. Not more often than this job runs,
-   * because the engine might always return the synonyms in a different form.
-   */
-  async #repairSynonyms(target: IndexTarget): Promise<void> {
-    if (!(await haveSynonymsChangedInEngine(target))) return
-    this.#logOnce('The synonyms differ from those of the search engine. Setting them again.')
-    await applySynonyms(target, this.#logOnce)
+  async #applySynonyms(target: IndexTarget): Promise<void> {
+    this.#areSynonymsRejected = !(await applySynonyms(target, this.#logOnce))
   }
 
   /** Logs a line, unless it was logged within the last half hour. */

@@ -2,6 +2,7 @@
 // so that one transaction can check it and delete rows.
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
+import { repeat } from '../monitoring/regular-task.ts'
 
 // Several renewals may fail before another indexer takes over.
 export const leaseMs = 5_000
@@ -157,24 +158,17 @@ export type LeaseRenewal = {
  */
 export function startLeaseRenewal(db: Kysely<Tables>, lease: Lease): LeaseRenewal {
   let loss: LeaseLost | null = null
-  let isStopped = false
-  let timer: NodeJS.Timeout
-  async function renew(): Promise<void> {
-    const isHeld = await updateLease(db, lease, { held_until: leaseEnd() }).catch(() => true)
-    if (!isHeld) loss = await readLeaseLoss(db, lease).catch(() => null)
-    if (!loss && !isStopped) schedule()
+  const stopping = new AbortController()
+  const renew = async () => {
+    const isHeld = await updateLease(db, lease, { held_until: leaseEnd() })
+    if (!isHeld) loss = await readLeaseLoss(db, lease)
+    if (loss) stopping.abort()
   }
-  const schedule = () => {
-    timer = setTimeout(renew, leaseRenewal.ms)
-  }
-  schedule()
+  void repeat(renew, { pauseMs: leaseRenewal.ms, signal: stopping.signal, pausesFirst: true })
   return {
     throwIfLost() {
       if (loss) throw loss
     },
-    stop() {
-      isStopped = true
-      clearTimeout(timer)
-    },
+    stop: () => stopping.abort(),
   }
 }

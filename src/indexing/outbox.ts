@@ -23,18 +23,15 @@ export type OutboxRead = {
   isRebuildRequested: boolean
   /** Whether the index contains every change that this read sees, once these are applied. */
   hasReachedEnd: boolean
-  /** Every transaction before this one had ended, so the read sees all their rows. */
+  /** The next `settled_before`, if the read is complete. */
   endedBefore: string
   /** Every change committed before this instant is visible to the read. */
   readAt: Date
 }
 
 /**
- * Reads at most `limit` pending rows of an index. They are returned again until they are deleted.
- *
- * The read begins at `settled_before`, the first transaction that was still running during the last
- * complete read. All older rows are deleted. PostgreSQL keeps deleted rows while an old snapshot is
- * in use, and reading past a million of them takes 100 ms.
+ * Reads at most `limit` pending rows of an index (`settled_before` in 40-search-index.sql). They are
+ * returned again until they are deleted.
  */
 export async function readOutbox(
   db: Kysely<Tables>,

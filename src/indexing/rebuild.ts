@@ -17,12 +17,7 @@ import {
   readRegistration,
 } from './registration.ts'
 import { indexSettings } from './settings.ts'
-import {
-  applySynonyms,
-  haveSynonymsChangedInTables,
-  readEngineSynonyms,
-  sendSynonyms,
-} from './synonyms.ts'
+import { applySynonyms, haveSynonymsChanged, readEngineSynonyms, sendSynonyms } from './synonyms.ts'
 import { finishWrite, listIds, sendWrite, toUploads, WriteRejected } from './upload.ts'
 
 /**
@@ -181,7 +176,7 @@ async function uploadCatalogue(
     onProgress(productCount)
   }
   const applyChanges = async () => {
-    if (isUsed && (await haveSynonymsChangedInTables(live))) await applySynonyms(live, log)
+    if (isUsed && (await haveSynonymsChanged(live))) await applySynonyms(live, log)
     return applyBatch(live, { log, indexNames: isUsed ? [nextName, indexName] : [nextName] })
   }
   try {

@@ -46,9 +46,9 @@ export type Registration = {
 
 /**
  * Registers the index if it is new. Transactions that began before may have added no outbox rows,
- * so the function waits until all of them have ended. An indexer that starts meanwhile waits too,
- * because `registered_in` says that the registration is incomplete. `onWait` is called once if
- * there are such transactions. Throws the reason of `signal` when it is aborted.
+ * so before the first build, which records the identity of the database, each indexer waits until
+ * all of them have ended. `onWait` is called once if there are such transactions. Throws the reason
+ * of `signal` when it is aborted.
  */
 export async function registerIndex(
   db: Kysely<Tables>,
@@ -57,32 +57,27 @@ export async function registerIndex(
 ): Promise<void> {
   await sql`
     with registered as (
-      insert into search_indexes (registration_name, registered_in)
-      values (${registrationName}, pg_current_xact_id())
+      insert into search_indexes (registration_name) values (${registrationName})
       on conflict do nothing
       returning registration_name
     )
     insert into index_leases (registration_name) select registration_name from registered
   `.execute(db)
-  for (let attempt = 1; await hasOlderTransaction(db, registrationName); attempt++) {
+  const { rows } = await sql<{ xid: string }>`
+    select pg_current_xact_id()::text as xid from search_indexes
+    where registration_name = ${registrationName} and database_identity is null
+  `.execute(db)
+  const [later] = rows
+  for (let attempt = 1; later && (await hasOlderTransaction(db, later.xid)); attempt++) {
     if (attempt === 1) onWait()
     // The signal ends the pause, and its reason is thrown.
     await sleep(olderTransactionsPauseMs, undefined, { signal }).catch(() => undefined)
     signal?.throwIfAborted()
   }
-  await db
-    .updateTable('search_indexes')
-    .set({ registered_in: null })
-    .where('registration_name', '=', registrationName)
-    .where('registered_in', 'is not', null)
-    .execute()
 }
 
-async function hasOlderTransaction(db: Kysely<Tables>, registrationName: string): Promise<boolean> {
-  const { rows } = await sql`
-    select from search_indexes
-    where registration_name = ${registrationName} and has_older_transaction(registered_in)
-  `.execute(db)
+async function hasOlderTransaction(db: Kysely<Tables>, xid: string): Promise<boolean> {
+  const { rows } = await sql`select where has_older_transaction(${xid}::xid8)`.execute(db)
   return rows.length > 0
 }
 

@@ -9,7 +9,6 @@ import {
   type Registration,
   readRegistration,
 } from './registration.ts'
-import { listChangedSettings } from './settings.ts'
 
 // The clocks of the engine and of PostgreSQL may differ.
 const clockToleranceMs = 60_000
@@ -19,11 +18,6 @@ type ReasonRules = {
   text: string
   /** What is marked first. Without it, the index is used as before until the new one is live. */
   contents?: 'unknown' | 'suspect'
-  /**
-   * Set if another rebuild will probably not help if one did not. Then the next one must wait, and
-   * the log says this, which is what to check.
-   */
-  checkIfRepeated?: string
 }
 
 const reasons = {
@@ -41,18 +35,9 @@ const reasons = {
     text: 'PostgreSQL has failed over, and the index may contain changes that were lost',
     contents: 'suspect',
   },
-  settings_changed: {
-    text: 'The settings of the index were changed in the search engine',
-    checkIfRepeated:
-      'Does another program change them, or does Meilisearch return them in a different form?',
-  },
   catalogue_emptied: { text: 'The table of products was truncated', contents: 'unknown' },
   rebuild_requested: { text: 'A rebuild was requested' },
-  count_mismatch: {
-    text: 'The number of documents differs from the number of products',
-    checkIfRepeated:
-      'Does another program write to the index? `scripts/indexer.ts verify` lists what differs.',
-  },
+  count_mismatch: { text: 'The number of documents differs from the number of products' },
 } satisfies Record<string, ReasonRules>
 
 export type ReasonName = keyof typeof reasons
@@ -91,14 +76,8 @@ export async function checkIndex(
   }
   if (previousLeaseEnd && (await hasUnknownUpload(target, registration, previousLeaseEnd)))
     return createReason('database_restored')
-  // Before the settings, which may have to wait. While a truncation or a request is pending, the
-  // indexer calls this again at once. If a reason had to wait, that loop would not pause.
   if (registration.hasPendingTruncation) return createReason('catalogue_emptied')
-  if (registration.rebuildRequestedAt !== null) return createReason('rebuild_requested')
-  const changedSettings = listChangedSettings(await client.index(indexName).getSettings())
-  return changedSettings.length === 0
-    ? null
-    : createReason('settings_changed', changedSettings.join(', '))
+  return registration.rebuildRequestedAt === null ? null : createReason('rebuild_requested')
 }
 
 /** Whether the engine has the last task of the registration, and not another one as this number. */

@@ -1,6 +1,5 @@
 // The settings of the index: searched fields, ranking rules, typo tolerance, facets. Synonyms are
 // not among them, because they change without a rebuild (synonyms.ts).
-import { isDeepStrictEqual } from 'node:util'
 import type { Settings } from 'meilisearch'
 import { facetNames, productFields, searchedNames } from '../products/fields.ts'
 import { maxFacetValues, maxListed } from '../search-engine/client.ts'
@@ -74,33 +73,3 @@ export const indexSettings = {
   // Allows a full page at the largest offset.
   pagination: { maxTotalHits: maxListed },
 } satisfies Settings
-
-/** The order of these lists counts. All other lists are sets, which the engine may sort. */
-const orderedLists = ['searchableAttributes', 'rankingRules']
-
-/** Returns the names of the settings of the engine that differ from those above. */
-export function listChangedSettings(settings: Settings): string[] {
-  const members: Record<string, unknown> = { ...settings }
-  return Object.entries(indexSettings)
-    .filter(([name, value]) => !isPartOf(value, members[name], name))
-    .map(([name]) => name)
-}
-
-/**
- * Whether `actual` has every value of `expected`. A different version of the engine may return
- * further members, with their defaults.
- */
-function isPartOf(expected: unknown, actual: unknown, name: string): boolean {
-  if (typeof expected !== 'object' || expected === null) return expected === actual
-  if (typeof actual !== 'object' || actual === null) return false
-  if (orderedLists.includes(name)) return isDeepStrictEqual(expected, actual)
-  if (Array.isArray(expected)) return Array.isArray(actual) && isSameSet(expected, actual)
-  const members: Record<string, unknown> = { ...actual }
-  return Object.entries(expected).every(([member, value]) =>
-    isPartOf(value, members[member], member),
-  )
-}
-
-const isSameSet = (expected: unknown[], actual: unknown[]) =>
-  expected.length === actual.length &&
-  expected.every((item) => actual.some((other) => isPartOf(item, other, '')))

@@ -1,7 +1,6 @@
 // Keeps the synonyms of the engine equal to those in the tables of the company. That needs no
 // rebuild: the engine applies synonyms within milliseconds and does not index its documents again.
 import { createHash } from 'node:crypto'
-import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, sql } from 'kysely'
 import type { EnqueuedTask } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
@@ -41,7 +40,7 @@ export async function readEngineSynonyms(
 }
 
 /** Whether the tables have another version of the synonyms than the one that was sent last. */
-export async function haveSynonymsChangedInTables({
+export async function haveSynonymsChanged({
   db,
   registrationName,
 }: IndexAddress): Promise<boolean> {
@@ -51,16 +50,6 @@ export async function haveSynonymsChangedInTables({
   `.execute(db)
   // Without a registration there is no row. Then the lease is lost too, which the next batch finds.
   return rows[0]?.hasChanged ?? false
-}
-
-/** Whether somebody has changed the synonyms in the engine, so that they differ from the tables. */
-export async function haveSynonymsChangedInEngine(target: IndexAddress): Promise<boolean> {
-  const { db, client, indexName } = target
-  const [{ synonyms: expected }, actual] = await Promise.all([
-    readEngineSynonyms(db),
-    client.index(indexName).getSynonyms(),
-  ])
-  return !isDeepStrictEqual(sortLists(expected), sortLists(actual))
 }
 
 /**
@@ -93,10 +82,10 @@ export async function sendSynonyms(
 
 /**
  * Sets the synonyms of the engine, and gives the contents of the index a new version, because
- * cached answers are no longer valid. If the engine rejects the synonyms, that is logged, and they
- * are not sent again until they change or are compared with those of the engine. Throws LeaseLost.
+ * cached answers are no longer valid. Returns whether the engine has accepted them. If not, that is
+ * logged, and `haveSynonymsChanged` is false until they change. Throws LeaseLost.
  */
-export async function applySynonyms(target: IndexTarget, log: LogLine): Promise<void> {
+export async function applySynonyms(target: IndexTarget, log: LogLine): Promise<boolean> {
   const { db, lease, registrationName } = target
   const { synonymsVersion, synonyms } = await readEngineSynonyms(db)
   const isAccepted = await sendSynonyms(target, synonyms, log)
@@ -108,18 +97,13 @@ export async function applySynonyms(target: IndexTarget, log: LogLine): Promise<
         and (${isAccepted} or synonyms_version is distinct from ${synonymsVersion})
     `.execute(transaction),
   )
+  return isAccepted
 }
 
 /**
- * The engine rejects synonyms at once, or when it runs the task. An internal error counts, too: if
- * the engine failed only for a moment, the next comparison with its synonyms sends them again.
+ * The engine rejects synonyms at once, or when it runs the task. An internal error counts, too: the
+ * indexer sends rejected synonyms again every minute, in case the engine failed for a moment.
  */
 const areRejected = (error: unknown) =>
   isRequestRejected(error) ||
   (error instanceof TaskFailed && (error.code === 'internal' || error.code.startsWith('invalid_')))
-
-function sortLists(synonyms: EngineSynonyms): EngineSynonyms {
-  return Object.fromEntries(
-    Object.entries(synonyms).map(([word, others]) => [word, others.toSorted()]),
-  )
-}

@@ -1,12 +1,10 @@
 // A batch of changes that fails: it ends only after its requests to the search engine, and its
 // error says what has failed.
 import { sql } from 'kysely'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { openIndexingClient } from '../../src/indexing/engine.ts'
 import { findErrorKind } from '../../src/indexing/errors.ts'
-import { type Lease, LeaseLost, ServerReplaced } from '../../src/indexing/lease.ts'
 import { requeueRetryPause } from '../../src/indexing/outbox.ts'
-import type { IndexTarget } from '../../src/indexing/registration.ts'
 import { applyNextBatch, leaseTarget } from '../support/database/leased-target.ts'
 import { hasColumn, reactToResults } from '../support/database/result-reaction.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
@@ -21,41 +19,6 @@ t.test('a change behind several truncations is applied', async (t) => {
 })
 
 const disconnection = new Error('Connection terminated unexpectedly')
-
-/** Applies a batch that fails because its products cannot be read. Then the lease has changed. */
-async function syncUntilChange(
-  t: Test,
-  target: IndexTarget,
-  change: Partial<Lease>,
-): Promise<unknown> {
-  const lease = { ...target.lease }
-  const failRead = reactToResults(t, hasColumn('hs_code'), () => {
-    Object.assign(lease, change)
-    throw disconnection
-  })
-  const db = target.db.withPlugin(failRead)
-  return applyNextBatch({ ...target, db, lease }).catch((thrown: unknown) => thrown)
-}
-
-t.test('if PostgreSQL was restarted during a batch, the error says so', async (t) => {
-  const service = await testService(t)
-  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
-  const leased = await leaseTarget(service.target)
-  const error = await syncUntilChange(t, leased, { serverStartedAt: 'before' })
-  t.ok(error instanceof ServerReplaced)
-  t.equal(findErrorKind(error), 'postgresql')
-  t.equal((error as Error).cause, disconnection)
-})
-
-t.test('if another indexer took over during a batch, the error has a cause', async (t) => {
-  const service = await testService(t)
-  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
-  const leased = await leaseTarget(service.target)
-  const error = await syncUntilChange(t, leased, { holder: 'an indexer that has lost it' })
-  t.ok(error instanceof LeaseLost)
-  t.equal(findErrorKind(error), 'lease_lost')
-  t.equal((error as Error).cause, disconnection)
-})
 
 t.test('if the lease cannot be read after a failed batch, both errors are kept', async (t) => {
   replaceUntilEnd(t, requeueRetryPause, { ms: 1 })

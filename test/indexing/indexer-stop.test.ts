@@ -87,21 +87,6 @@ async function holdCounts(t: Test, { pool }: TestService): Promise<() => Promise
   return () => lock.query('rollback')
 }
 
-t.test('an indexer starts over while popularity is being counted', async (t) => {
-  const service = await testService(t)
-  const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
-  const endCounts = await holdCounts(t, service)
-  const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
-  t.ok(await eventually(() => isAnySessionWaiting(service.db), Boolean))
-  await waitForOutput(indexer, 'Following changes.')
-  proxy.cut = { text: 'POST /indexes/', times: 1 }
-  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
-  await waitForOutput(indexer, /Trying again\..*The indexer works again\./s)
-  t.ok(indexer.state.holdsLease)
-  t.ok(await isAnySessionWaiting(service.db), 'the count has not ended')
-  await endCounts()
-})
-
 t.test('a stop releases the lease while popularity is being counted', async (t) => {
   const service = await testService(t)
   const endCounts = await holdCounts(t, service)

@@ -51,48 +51,6 @@ async function openOutbox(t: Parameters<typeof testDatabase>[0]) {
   return { db, read, readAndDelete, add, openClient }
 }
 
-t.test('reads each change once, in batches, even of a late transaction', async (t) => {
-  const { read, readAndDelete, add, openClient } = await openOutbox(t)
-  const late = await openClient()
-  await late.query('begin')
-  await late.query(
-    `insert into index_outbox (registration_name, product_id) values ('${registrationName}', 1000)`,
-  )
-  await add(1, 25)
-  const seen: string[] = []
-  for (let found = await readAndDelete(10); ; found = await readAndDelete(10)) {
-    seen.push(...found.changes.map(({ productId }) => productId))
-    if (found.hasReachedEnd) break
-    if (seen.length === 10) await add(26, 30)
-  }
-  t.equal(new Set(seen).size, seen.length)
-  for (;;) {
-    const { changes, hasReachedEnd } = await readAndDelete(10)
-    seen.push(...changes.map(({ productId }) => productId))
-    if (hasReachedEnd && changes.length === 0) break
-  }
-  t.same(
-    seen.map(Number).sort((a, b) => a - b),
-    Array.from({ length: 30 }, (_, index) => index + 1),
-  )
-  await late.query('commit')
-  t.same(
-    (await readAndDelete(10)).changes.map(({ productId }) => productId),
-    ['1000'],
-    'the late one',
-  )
-  t.equal((await read(10)).changes.length, 0)
-})
-
-t.test('returns the same rows again until the read is applied', async (t) => {
-  const { read, add } = await openOutbox(t)
-  await add(1, 5)
-  const first = await read(3)
-  t.equal(first.changes.length, 3)
-  t.same((await read(3)).changes, first.changes)
-  t.notOk(first.hasReachedEnd)
-})
-
 t.test('does not read deleted rows that an old snapshot still sees', async (t) => {
   const reads = 5
   const { db, read, readAndDelete, add, openClient } = await openOutbox(t)

@@ -32,7 +32,6 @@ t.test('every job runs', async (t) => {
   await waitForOutput(indexer, 'Following changes.')
   const { SEARCH_INDEX } = service.config
   t.match(proxy.getSentText(), `GET /indexes/${SEARCH_INDEX}/stats`, 'documents are counted')
-  t.match(proxy.getSentText(), `GET /indexes/${SEARCH_INDEX}/settings/synonyms`)
   const popularity = await eventually(
     () => service.db.selectFrom('product_popularity').selectAll().execute(),
     (rows) => rows.length > 0,
@@ -40,33 +39,6 @@ t.test('every job runs', async (t) => {
   t.equal(popularity.length, 1)
   const isRemovalRecorded = async () => indexer.state.jobs.get('old_indexes') === true
   t.ok(await eventually(isRemovalRecorded, Boolean), 'old indexes are removed')
-})
-
-t.test('after an error the indexer reports its recovery', async (t) => {
-  const service = await testService(t)
-  await changeSteadily(service)
-  const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
-  const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
-  await waitForOutput(indexer, 'Following changes.')
-  proxy.cut = { text: 'POST /indexes/', times: 1 }
-  await waitForOutput(indexer, 'Trying again.')
-  const failing = await eventually(
-    async () => indexer.state.failing,
-    (kind) => kind === null,
-  )
-  t.equal(failing, null, 'its health is good as soon as it applies changes')
-  t.ok(await waitForOutput(indexer, 'The indexer works again.'))
-})
-
-t.test('a job that always fails is logged once, and changes are applied', async (t) => {
-  const service = await testService(t)
-  await changeSteadily(service)
-  const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
-  proxy.cut = { text: `GET /indexes/${service.config.SEARCH_INDEX}/stats`, times: 4 }
-  const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
-  const output = await waitForOutput(indexer, 'Following changes.')
-  t.equal(proxy.cut.times, 0)
-  t.equal(output.match(/Trying again\./g)?.length, 1, output)
 })
 
 /** With 60 s for each test above, all tests can fail before the time limit of the file. */

@@ -10,17 +10,19 @@ create table search_indexes (
   -- suspect: perhaps changes that a failover has lost. It is used, but no cached answers. A rebuild
   --   follows.
   -- writing: an indexer is writing, or has died while it was. It is used, but no cached answers.
-  -- settled: every change of a transaction before settled_before, and no others.
+  -- settled: every change of the outbox that is not pending, and no others.
   state text not null default 'unknown'
     check (state in ('unknown', 'suspect', 'writing', 'settled')),
   -- The index contains every change committed before this time. Null if its contents are unknown.
   indexed_at timestamptz,
   -- Rises when the contents may have changed. Cached answers of other versions are not used.
   version bigint not null default 0,
-  -- The first transaction that may have changes which the index does not contain.
+  -- The first transaction that was still running during the last complete read of the outbox. Rows
+  -- of it and of later ones are pending. Reads begin here, because PostgreSQL keeps deleted rows
+  -- while an old snapshot is in use, and reading past a million of them takes 100 ms.
   settled_before xid8 not null default '0',
   -- database_identity() when the index was built. Another value: the database was restored, or has
-  -- failed over.
+  -- failed over. Null: no build has begun.
   database_identity text,
   -- The number of the last known task of the Meilisearch server, and when the server accepted it.
   -- A server without this task was restored from an older state.
@@ -29,9 +31,7 @@ create table search_indexes (
   -- of the built-in ones.
   synonyms_version text,
   -- Time at which a rebuild was requested. Null: none.
-  rebuild_requested_at timestamptz,
-  -- The transaction of the registration, until all older ones have ended. Then null.
-  registered_in xid8
+  rebuild_requested_at timestamptz
 );
 
 -- Outbox: changed products that an index does not contain yet. Triggers write it and the indexer
@@ -71,7 +71,10 @@ create table index_leases (
   held_until timestamptz not null default now()
 );
 
--- Appends the changed products of a statement to the outbox of each index.
+-- Appends the changed products of a statement to the outbox of each index: one insert for a whole
+-- import. The apply worker of a subscription fires no triggers of statements, so replicated products
+-- are not queued. Triggers of rows would slow each import for a case in which the index is built
+-- once: `indexer.ts rebuild` after the subscriber has become the primary.
 create function queue_product_changes() returns trigger
 language plpgsql security definer set search_path = public, pg_temp set enable_nestloop = off as $$
 begin

@@ -3,11 +3,8 @@
 import t from 'tap'
 import { popularityTimeout, refreshPopularity } from '../../../src/indexing/popularity.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
-import { eventually } from '../../support/eventually.ts'
 import { replaceUntilEnd } from '../../support/replace-until-end.ts'
-import { startFaultyProxy } from '../../support/servers/faulty-proxy.ts'
 import { testService } from '../../support/service/test-service.ts'
-import { startIndexer } from '../run-indexer.ts'
 
 t.test('a count that exceeds its timeout changes nothing', async (t) => {
   replaceUntilEnd(t, popularityTimeout, { ms: 500 })
@@ -37,19 +34,4 @@ t.test('a count that exceeds its timeout changes nothing', async (t) => {
   lock.release()
   await refreshPopularity(db)
   t.same(await readCounts(), [{ times_quoted: 2 }])
-})
-
-t.test('an indexer that starts over logs the same failure of the count once', async (t) => {
-  const service = await testService(t)
-  const proxy = await startFaultyProxy(t, service.config.MEILI_URL)
-  await service.pool.query('alter table quotes rename to hidden_quotes')
-  const indexer = await startIndexer(t, service, { meiliUrl: proxy.url })
-  const hasFailed = async () => indexer.state.jobs.get('popularity') === false
-  t.ok(await eventually(hasFailed, Boolean))
-  indexer.state.jobs.set('popularity', null)
-  proxy.cut = { text: 'POST /indexes', times: 1 }
-  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Tuerca' }).execute()
-  t.ok(await eventually(hasFailed, Boolean), 'each run counts when it starts')
-  t.match(indexer.output(), 'Trying again.')
-  t.equal(indexer.output().match(/Popularity stays as it was/g)?.length, 1)
 })

@@ -6,10 +6,9 @@ import { verifyIndex } from '../../../src/indexing/verify.ts'
 import { applyNextBatch, leaseTarget } from '../../support/database/leased-target.ts'
 import { eventually } from '../../support/eventually.ts'
 import { testService } from '../../support/service/test-service.ts'
-import { expectFoundNames } from '../documents/product-names.ts'
-import { buildIndex, startIndexerProcess } from '../run-indexer.ts'
+import { buildIndex } from '../run-indexer.ts'
 
-t.test('an index with wrong contents, or settings is rebuilt', async (t) => {
+t.test('an index with wrong contents is rebuilt', async (t) => {
   const service = await testService(t)
   const { engine, db } = service
   const index = engine.index(service.config.SEARCH_INDEX)
@@ -29,11 +28,6 @@ t.test('an index with wrong contents, or settings is rebuilt', async (t) => {
   }
   await engine.deleteIndex(service.config.SEARCH_INDEX).waitTask()
   await expectRebuild('The index does not exist.')
-  await index.updateRankingRules(['words']).waitTask()
-  await index.updateFacetSearch(true).waitTask()
-  await expectRebuild(
-    'The settings of the index were changed in the search engine: facetSearch, rankingRules.',
-  )
   await sql`
     update search_indexes set last_task = jsonb_set(last_task, '{taskNumber}', '1000000000')
   `.execute(db)
@@ -57,24 +51,6 @@ t.test('an index stays unknown while a rebuild applies changes to it', async (t)
   t.match(await readRegistration(db, config.SEARCH_ENGINE), { state: 'unknown' })
   t.match(await buildIndex(service), 'It is not known what the index contains.')
   t.match(await readRegistration(db, config.SEARCH_ENGINE), { state: 'settled' })
-})
-
-t.test('the command build rebuilds an index with outdated settings once', async (t) => {
-  const service = await testService(t)
-  await service.db.insertInto('products').values({ sku: 'A-1', name: 'Zanahoria' }).execute()
-  await service.sync()
-  await service.engine
-    .index(service.config.SEARCH_INDEX)
-    .updateSettings({ typoTolerance: { enabled: false } })
-    .waitTask()
-  await expectFoundNames(t, service, 'zanahorja', [])
-  const build = await startIndexerProcess(t, service, ['build'])
-  t.equal(await build.exit, 0, build.output())
-  t.match(build.output(), /contains 1 product\./)
-  await expectFoundNames(t, service, 'zanahorja', ['Zanahoria'])
-  const secondBuild = await startIndexerProcess(t, service, ['build'])
-  t.equal(await secondBuild.exit, 0)
-  t.notMatch(secondBuild.output(), /contains/, 'an index that is up to date is not rebuilt')
 })
 
 t.test(
