@@ -85,12 +85,6 @@ const accessOptions = {
   ownOrigin: 'https://quotes.example',
 }
 
-t.test('access control fails at once without the request log that it needs', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  t.throws(() => registerAccessControl(app, accessOptions), /authenticKeyId/)
-})
-
 t.test('the required scope of a route decides who may call it, and from which pages', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())

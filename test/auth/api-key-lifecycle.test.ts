@@ -1,13 +1,10 @@
 // API keys: creation, list, rotation, revocation, last use and rate limits.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { mock } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import t from 'tap'
 import { ApiKeyUsage } from '../../src/auth/api-key-usage.ts'
 import { rotateApiKey } from '../../src/auth/api-keys.ts'
-import type { Tables } from '../../src/database/table-types.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { dayMs, waitForFreshWindow } from '../support/fresh-window.ts'
@@ -181,22 +178,6 @@ t.test('rotates a key: both keys have the same rights until the old one expires'
   t.equal(await rotateApiKey(db, idOf(successor), 0), null, 'an expired key cannot be rotated')
 })
 
-t.test('the successor of a key has its lifetime, by the clock of PostgreSQL alone', async (t) => {
-  const { db } = await testDatabase(t)
-  const expiresAt = new Date(Date.now() + 100 * dayMs)
-  const id = idOf(await createSecretKey(db, { expiresAt }))
-  mock.timers.enable({ apis: ['Date'], now: Date.now() + dayMs })
-  t.teardown(() => mock.timers.reset())
-  const rotated = await rotateApiKey(db, id, 7)
-  const successor = await db
-    .selectFrom('api_keys')
-    .select('expires_at')
-    .where('id', '=', idOf(rotated?.key ?? ''))
-    .executeTakeFirstOrThrow()
-  const laterByMs = (successor.expires_at?.getTime() ?? 0) - expiresAt.getTime()
-  t.ok(laterByMs >= 0 && laterByMs < 60_000, `later by ${laterByMs} ms`)
-})
-
 t.test('does not rotate a key twice', async (t) => {
   const { db, url } = await testDatabase(t)
   const run = createRunner(url)
@@ -287,36 +268,6 @@ t.test(
     t.equal(lines.length, 2)
   },
 )
-
-/** Counts the queries that wait for a lock in the database. */
-async function countWaitingQueries(db: Kysely<Tables>): Promise<number> {
-  const { rows } = await sql`
-    select from pg_locks join pg_database d on d.oid = database
-    where not granted and datname = current_database()`.execute(db)
-  return rows.length
-}
-
-t.test('stops after a write that has already begun', async (t) => {
-  const { db } = await testDatabase(t)
-  const id = idOf(await createSecretKey(db))
-  const usage = new ApiKeyUsage(db, silentLog)
-  let isStopped = false
-  const { stopping } = await db.transaction().execute(async (transaction) => {
-    await sql`lock table api_key_usage in access exclusive mode`.execute(transaction)
-    usage.recordCall(id, 200, true)
-    // A write begins within some seconds.
-    await eventually(() => countWaitingQueries(transaction), Boolean)
-    const stopping = usage.stop().then(() => {
-      isStopped = true
-    })
-    await sleep(100)
-    t.notOk(isStopped)
-    // In an object, because the transaction must end before the usage stops.
-    return { stopping }
-  })
-  await stopping
-  t.match(await db.selectFrom('api_key_usage').select('calls').execute(), [{ calls: '1' }])
-})
 
 t.test('logs at the end how many requests were not recorded', async (t) => {
   const { db } = await testDatabase(t)

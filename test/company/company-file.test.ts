@@ -51,6 +51,9 @@ t.test('each error names the field, what is expected, and an example', async (t)
       '/bank/bic: is missing. Expected: 8 or 11 capital letters and digits, or null, ' +
         'for example "CAIXESBBXXX"',
     ],
+    [{ website: 'javascript:alert(1)' }, /^\/website: .* is not valid/],
+    [{ baseCurrency: 'XBT' }, '/baseCurrency: XBT is not an ISO 4217 currency such as EUR'],
+    [{ timeZone: 'Europe/Springfield' }, /^\/timeZone: .* is not an IANA time zone/],
     [{ bank: 'ES91' }, /^\/bank: "ES91" is not valid\. Expected: an object with holder, iban and/],
     [
       { bank: { ...example.bank, holder: '' } },

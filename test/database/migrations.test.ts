@@ -285,55 +285,6 @@ t.test('updates the seller, but not the base currency and the time zone', async 
   await t.resolves(checkCompany(db, company), 'the SQL in the error repairs a change by hand')
 })
 
-t.test('lists all problems of a company file at once', async (t) => {
-  const { taxId: _, ...withoutTaxId } = companyContent
-  const bank = { ...seller.bank, iban: 'ES91 2100 0418 4502 0005 1333' }
-  const badFile = companyFile(t, {
-    ...withoutTaxId,
-    bank,
-    baseCurrency: 'XBT',
-    timeZone: 'Europe/Springfield',
-    fax: '1',
-  })
-  const problems = readProblems(badFile)
-  t.match(problems, `The company file ${badFile} is not valid:\n`)
-  for (const problem of [
-    /^ {2}\/taxId: is missing\. Expected: text of 1 to 50 characters, for example "ESB/m,
-    /^ {2}\/fax: is not a field of a company file/m,
-    /^ {2}\/baseCurrency: XBT is not an ISO 4217 currency such as EUR$/m,
-    /^ {2}\/timeZone: Europe\/Springfield is not an IANA time zone/m,
-    /^ {2}\/bank\/iban: the check digits are wrong/m,
-  ])
-    t.match(problems, problem)
-
-  t.match(
-    readProblems(companyFile(t, { ...companyContent, website: 'javascript:alert(1)' })),
-    /\/website/,
-    'S23: only http and https',
-  )
-  t.match(readProblems(companyFile(t, [])), /is not valid/)
-  t.match(readProblems(companyFile(t, null)), /is not valid/)
-  t.match(readProblems(join(root, 'LICENSE')), /cannot be read as JSON/)
-  t.match(
-    readProblems('/nowhere/company.json'),
-    /^COMPANY_FILE: there is no \/nowhere\/company\.json\. Copy company\.example\.json there/,
-  )
-  t.strictSame(
-    readCompany(companyFile(t, companyContent)),
-    company,
-    'a valid file is read as it is',
-  )
-  t.strictSame(
-    readCompany(companyFile(t, { ...companyContent, bank: null, website: null })).seller.bank,
-    null,
-    'a company may have no bank account',
-  )
-
-  const { url, db } = await openEmptyDatabase(t)
-  t.match(await runProgram(t, 'scripts/migrate.ts', url, badFile), { status: 1, stderr: /\/taxId/ })
-  t.strictSame(await readInventory(db), [], 'nothing is migrated with a bad company file')
-})
-
 async function openEmptyDatabase(t: Test): Promise<{ url: string; db: Database }> {
   const url = await emptyDatabase(t)
   const db = openDatabase(url, { connections: 1 })
@@ -346,15 +297,6 @@ function companyFile(t: Test, content: unknown): string {
   const file = join(directory, 'company.json')
   writeFileSync(file, JSON.stringify(content))
   return file
-}
-
-function readProblems(file: string): string {
-  try {
-    readCompany(file)
-    return 'nothing'
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
-  }
 }
 
 /** Runs a program of this project to its end, or sends SIGTERM when it has written `until`. */

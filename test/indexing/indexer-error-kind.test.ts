@@ -16,7 +16,10 @@ t.test('an error has the kind of what has failed', async (t) => {
   const { meiliUrls } = await servers()
   const db = openDatabase('postgres://nobody@127.0.0.1:9/none')
   t.teardown(() => db.destroy())
-  const readKeys = (url = '') => openIndexingClient(url, 'unknown').getKeys()
+  const readKeys =
+    (url = '') =>
+    () =>
+      openIndexingClient(url, 'unknown').getKeys()
   const rows: [kind: ReturnType<typeof findErrorKind>, error: unknown][] = [
     ['lease_lost', new LeaseLost()],
     ['postgresql', new ServerReplaced()],
@@ -28,18 +31,19 @@ t.test('an error has the kind of what has failed', async (t) => {
     ['postgresql', new Error('timeout exceeded when trying to connect')],
     ['postgresql', new Error('The server does not support SSL connections')],
     ['postgresql', new AggregateError([bug, withCode('ECONNREFUSED')])],
-    ['postgresql', db.selectFrom('products').select('id').execute()],
+    ['postgresql', () => db.selectFrom('products').select('id').execute()],
     ['engine_refused', readKeys(meiliUrls[0])],
     ['engine_unreachable', readKeys('http://127.0.0.1:9')],
     ['other', new AggregateError([bug])],
-    ['other', readFile('no such file')],
+    ['other', () => readFile('no such file')],
     ['other', bug],
     ['other', withCode('ERR_INVALID_ARG_TYPE')],
     ['other', withCode('EINVAL')],
     ['other', 'a text'],
   ]
   for (const [kind, failure] of rows) {
-    const error = failure instanceof Promise ? await failure.catch((thrown) => thrown) : failure
+    const error =
+      typeof failure === 'function' ? await failure().catch((thrown: unknown) => thrown) : failure
     t.equal(findErrorKind(error), kind, String(error))
   }
 })

@@ -1,12 +1,6 @@
-// The concurrency limit: running operations, queue, rejections.
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { Problem } from '../../src/http/problem-details.ts'
-import {
-  ConcurrencyLimit,
-  queueTimeout,
-  recentRejection,
-} from '../../src/overload/concurrency-limit.ts'
+import { ConcurrencyLimit, queueTimeout } from '../../src/overload/concurrency-limit.ts'
 import { eventually } from '../support/eventually.ts'
 import { replaceUntilEnd } from '../support/replace-until-end.ts'
 
@@ -68,36 +62,4 @@ t.test('an operation with a longer wait is not rejected after 100 ms', async (t)
   running[0]?.finish()
   t.equal(await patient, 'answered')
   t.equal(await results[0], 'finished')
-})
-
-t.test('the queue is short after an operation has waited too long', async (t) => {
-  replaceUntilEnd(t, recentRejection, { ms: 60_000 })
-  const limit = new ConcurrencyLimit({ maxRunning: 1, maxQueued: 10 })
-  const { running, results } = startOperations(limit, 2)
-  t.equal(await results[1], 'rejected')
-  replaceUntilEnd(t, queueTimeout, { ms: 60_000 })
-  const queued = startOperations(limit, 5)
-  t.equal(await queued.results[4], 'rejected', 'the fifth of a queue for four')
-  running[0]?.finish()
-  for (let index = 0; index < 4; index += 1) {
-    t.ok(await eventually(async () => queued.running[index], Boolean))
-    queued.running[index]?.finish()
-  }
-})
-
-t.test('has no capacity right after a rejection, and the whole queue 100 ms later', async (t) => {
-  const limit = new ConcurrencyLimit({ maxRunning: 1, maxQueued: 10 })
-  const { running, results } = startOperations(limit, 12)
-  t.notOk(limit.hasCapacity(), 'ten operations are queued')
-  t.same(await Promise.all(results.slice(1)), Array(11).fill('rejected'))
-  await sleep(recentRejection.ms + 20)
-  const queued = startOperations(limit, 9)
-  t.ok(limit.hasCapacity(), 'nine operations are queued')
-  running[0]?.finish()
-  await results[0]
-  await eventually(
-    async () => queued.running,
-    (started) => started.length > 0,
-  )
-  queued.running[0]?.finish()
 })

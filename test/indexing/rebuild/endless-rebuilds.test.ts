@@ -23,7 +23,7 @@ t.test('a number of documents that stays wrong causes one rebuild', async (t) =>
   await requestRebuild(service.db, service.config.SEARCH_ENGINE)
   await waitForOutput(indexer, 'A rebuild was requested.')
   t.equal(indexer.output().match(/number of products: .* Building the index/g)?.length, 1)
-  t.equal(indexer.output().match(/A rebuild did not help/g)?.length, 1)
+  t.equal(indexer.output().match(/A rebuild did not help.* 1 product,/g)?.length, 1)
 })
 
 /** Starts an engine with a document that nobody can see, as another program might add one. */
