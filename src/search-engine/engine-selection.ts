@@ -1,14 +1,18 @@
 // Selects the search engine for each request: round-robin over the engines that are healthy and
-// whose index is up to date. Most installations have one engine.
+// whose index is up to date. A circuit breaker says which are healthy. Most installations have one
+// engine.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { CircuitBreaker } from './circuit-breaker.ts'
-import { engineTimeout, type SearchEngine } from './client.ts'
+import { engineTimeout, type FailedOutcome, type SearchEngine } from './client.ts'
 import { nameWithoutVersion } from './index-name.ts'
 import { type IndexState, IndexStateFollower } from './index-states.ts'
 
 // Synchronized engines differ by tenths of a second.
 const maxIndexLagMs = 10_000
+// After lost connections a new one works at once. Each further pause is twice as long.
+const firstProbeMs = 100
+// Searches use the engine again about a second after it has recovered.
+const maxProbePauseMs = 1_000
 
 /** An engine and the name under which its indexer registers its index in the database. */
 export type RegisteredEngine = { registrationName: string; engine: SearchEngine }
@@ -128,4 +132,64 @@ function withoutOutdated(engines: WatchedEngine[]): WatchedEngine[] {
 function indexedAtMs({ getLastKnownState }: WatchedEngine): number {
   const { indexedAt } = getLastKnownState()
   return indexedAt === null ? 0 : Date.parse(indexedAt)
+}
+
+type BreakerOptions = {
+  /** Resolves if the engine answers searches. */
+  probe(): Promise<unknown>
+  /** Called each time the breaker opens, with the error, and each time it closes. */
+  onChange(isOpen: boolean, error?: unknown): void
+}
+
+/**
+ * An outage opens it at once, and so do two timeouts in a row: a single slow search affects nobody
+ * else. A successful background probe closes it.
+ */
+class CircuitBreaker {
+  readonly #options: BreakerOptions
+  #isOpen = false
+  #isStopped = false
+  #hasTimedOut = false
+  #probeTimer: NodeJS.Timeout | undefined
+
+  /** Creates a closed breaker. Stop it with `stop()`. */
+  constructor(options: BreakerOptions) {
+    this.#options = options
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  /** Records how a request ended. `error` is reported if the breaker opens. */
+  record(outcome: FailedOutcome | 'answered', error?: unknown): void {
+    const isSecondTimeout = outcome === 'timeout' && this.#hasTimedOut
+    this.#hasTimedOut = outcome === 'timeout'
+    if (this.#isOpen || this.#isStopped || (outcome !== 'outage' && !isSecondTimeout)) return
+    this.#isOpen = true
+    this.#scheduleProbe(firstProbeMs)
+    this.#options.onChange(true, error)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#probeTimer)
+  }
+
+  #scheduleProbe(pauseMs: number): void {
+    const probe = () =>
+      this.#options.probe().then(
+        () => this.#close(),
+        // The error that opened the breaker is already logged.
+        () => this.#scheduleProbe(Math.min(2 * pauseMs, maxProbePauseMs)),
+      )
+    if (!this.#isStopped) this.#probeTimer = setTimeout(() => void probe(), pauseMs).unref()
+  }
+
+  #close(): void {
+    if (this.#isStopped) return
+    this.#isOpen = false
+    this.#hasTimedOut = false
+    this.#options.onChange(false)
+  }
 }

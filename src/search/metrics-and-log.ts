@@ -4,10 +4,8 @@ import { describeError } from '../monitoring/describe-error.ts'
 import { FailureLog, RepetitionFilter, type TaskLog } from '../monitoring/log/failure-log.ts'
 import type { FailedOutcome } from '../search-engine/client.ts'
 
-// One caller may repeat such a search at every keystroke.
-const rejectionLogInterval = { ms: 10_000 }
-// Every keystroke may meet it, and somebody who looks hours later must still find it.
-const defectLogInterval = { ms: 3_600_000 }
+// Every keystroke of every caller may meet the same failure.
+const failureLogInterval = { ms: 60_000 }
 
 /**
  * How a search in an engine ended. `cancelled`: the client disconnected. `defect`: the code of this
@@ -41,60 +39,46 @@ export type SearchObserver = {
 /** The logger of the process, or that of a request, which adds its id to each line. */
 export type Logger = Record<'info' | 'warn' | 'error', (values: object, message: string) => void>
 
-/**
- * Logs outages of engines, searches that they reject, defects of the service, and failures to read
- * the company's words.
- */
-export class SearchLog {
-  readonly companyWords: FailureLog
-  readonly #logger: Logger
-  /** By engine. */
-  readonly #rejections = new RepetitionFilter(rejectionLogInterval)
-  /** By message. */
-  readonly #defects = new RepetitionFilter(defectLogInterval)
-
-  /** `logger` writes what belongs to no request. */
-  constructor(logger: Logger) {
-    this.#logger = logger
-    // A warning, because searches are answered as before.
-    const warnings: TaskLog = {
-      error: (text) => logger.warn({}, text),
-      info: (text) => logger.info({}, text),
-    }
-    this.companyWords = new FailureLog(warnings, {
-      failure: (cause) =>
-        `The words of the company cannot be read (${cause}): search uses the last known ones`,
-      recovery: 'The words that the company has set can be read again',
-    })
+/** Logs that the words of the company cannot be read: a warning, because searches are answered. */
+export function createWordsLog(logger: Logger): FailureLog {
+  const warnings: TaskLog = {
+    error: (text) => logger.warn({}, text),
+    info: (text) => logger.info({}, text),
   }
+  return new FailureLog(warnings, {
+    failure: (cause) =>
+      `The words of the company cannot be read (${cause}): search uses the last known ones`,
+    recovery: 'The words that the company has set can be read again',
+  })
+}
 
-  /** Logs that an engine became unavailable, with the error, or available again. */
-  logAvailability(engine: string, isAvailable: boolean, err?: unknown): void {
-    if (isAvailable) this.#logger.info({ engine }, 'search engine available again')
-    else
-      this.#logger.warn(
-        { engine, err },
-        'search engine unavailable; another engine or PostgreSQL answers',
-      )
-  }
+/** Logs that an engine became unavailable, with the error, or available again. */
+export function logAvailability(
+  logger: Logger,
+  engine: string,
+  isAvailable: boolean,
+  err: unknown,
+): void {
+  if (isAvailable) logger.info({ engine }, 'search engine available again')
+  else
+    logger.warn({ engine, err }, 'search engine unavailable; another engine or PostgreSQL answers')
+}
 
-  /**
-   * Logs that this service has sent a request that is invalid for the engine. `logger` is that of
-   * the HTTP request. `alsoRejected`: rejections of all engines that were not logged before.
-   */
-  logRejection(logger: Logger, engine: string, err: unknown): void {
-    const alsoRejected = this.#rejections.recordError(engine)
-    if (alsoRejected === null) return
-    logger.error({ engine, err, alsoRejected }, 'search engine rejected a search as invalid')
-  }
+/** Logs endings that only a defect of this service explains. Metrics count all of them. */
+export class SearchFailureLog {
+  readonly #failures = new RepetitionFilter(failureLogInterval)
 
-  /** Logs an error of the code of this service with its stack. Metrics count all of them. */
-  logDefect(logger: Logger, err: unknown): void {
-    const alsoFailed = this.#defects.recordError(describeError(err))
+  /** `logger` is that of the HTTP request. */
+  log(logger: Logger, ending: Ending, engine: string, err: unknown): void {
+    if (ending !== 'rejected' && ending !== 'defect') return
+    // A rejection says what was searched, so its message is no key.
+    const key = ending === 'rejected' ? `rejected ${engine}` : describeError(err)
+    const alsoFailed = this.#failures.recordError(key)
     if (alsoFailed === null) return
-    logger.error(
-      { err, alsoFailed },
-      'a search in the engine failed because of a defect of this service',
-    )
+    const message =
+      ending === 'rejected'
+        ? 'search engine rejected a search as invalid'
+        : 'a search in the engine failed because of a defect of this service'
+    logger.error({ engine, err, alsoFailed }, message)
   }
 }

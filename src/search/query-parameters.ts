@@ -82,7 +82,7 @@ export function toSearchRequest(query: SearchParameters): SearchRequest {
     text: normalizeText(q),
     limit,
     offset,
-    facets: [...new Set(facets?.split(','))].sort() as FacetName[],
+    facets: [...new Set(facets?.split(','))] as FacetName[],
     ...Object.fromEntries(filters),
   }
 }

@@ -2,15 +2,12 @@
 // beginnings of words. `meta` is not cached, because it changes whenever the state of the index is
 // read again.
 import { LRUCache } from 'lru-cache'
-import { type FacetName, facetNames } from '../products/fields.ts'
 import type { SearchMeta, SearchRequest, SearchResult } from './schema.ts'
 
 /** A string takes at most two bytes per character. */
 const bytesPerCharacter = 2
 /** An estimate of the memory of an entry besides its texts. */
 const entryOverheadBytes = 200
-/** Of the URLs whose responses need no capacity, with their keys. */
-const maxUrlCharacters = 500_000
 
 /** The response without the part of `meta` that changes. */
 export type SerializedResult = {
@@ -21,76 +18,37 @@ export type SerializedResult = {
   hasHits: boolean
 }
 
-type EngineResults = { version: string; results: LRUCache<string, SerializedResult> }
+/** What a result depends on, besides the URL of the request. */
+export type CachedFor = {
+  registrationName: string
+  /** Of the index of this engine. Null: nothing is cached. */
+  version: string | null
+  /** Of the synonyms and pins. */
+  wordsVersion: string | null
+}
 
-/**
- * Caches the results of each engine, for one version of its index. Each engine may use the same
- * share of the bytes. The least recently used results are evicted first.
- */
+/** Has results by URL. Those for earlier versions are evicted, as they are no longer used. */
 export class ResponseCache {
-  readonly #maxBytesPerEngine: number
-  readonly #byEngine = new Map<string, EngineResults>()
-  /** Load shedding has only the URL, and must be fast. */
-  readonly #keysByUrl = new LRUCache<string, string>({
-    maxSize: maxUrlCharacters,
-    sizeCalculation: (key, url) => url.length + key.length,
-  })
+  readonly #results: LRUCache<string, SerializedResult> | null
 
   /** Caches nothing if `maxBytes` is 0. */
-  constructor(maxBytes: number, engineCount: number) {
-    this.#maxBytesPerEngine = Math.floor(maxBytes / engineCount)
+  constructor(maxBytes: number) {
+    const sizeCalculation = ({ json }: SerializedResult, key: string) =>
+      bytesPerCharacter * (json.length + key.length) + entryOverheadBytes
+    this.#results = maxBytes === 0 ? null : new LRUCache({ maxSize: maxBytes, sizeCalculation })
   }
 
-  /** Returns the result that was cached for this version of the engine's index. */
-  get(registrationName: string, version: string | null, key: string): SerializedResult | undefined {
-    const cached = this.#byEngine.get(registrationName)
-    return cached?.version === version ? cached.results.get(key) : undefined
+  get(cachedFor: CachedFor, url: string): SerializedResult | undefined {
+    return cachedFor.version === null ? undefined : this.#results?.get(toKey(cachedFor, url))
   }
 
-  /** Caches a result for a version of the engine's index, and discards those for another one. */
-  set(
-    registrationName: string,
-    version: string | null,
-    key: string,
-    result: SerializedResult,
-  ): void {
-    if (version === null || this.#maxBytesPerEngine === 0) return
-    let cached = this.#byEngine.get(registrationName)
-    if (cached?.version !== version) {
-      const results = new LRUCache<string, SerializedResult>({
-        maxSize: this.#maxBytesPerEngine,
-        sizeCalculation: ({ json }, own) =>
-          bytesPerCharacter * (json.length + own.length) + entryOverheadBytes,
-      })
-      cached = { version, results }
-      this.#byEngine.set(registrationName, cached)
-    }
-    cached.results.set(key, result)
-  }
-
-  rememberKey(url: string, key: string): void {
-    this.#keysByUrl.set(url, key)
-  }
-
-  /** Returns the key of the last cached response that was sent for this URL. */
-  findKey(url: string): string | undefined {
-    return this.#keysByUrl.get(url)
+  set(cachedFor: CachedFor, url: string, result: SerializedResult): void {
+    if (cachedFor.version !== null) this.#results?.set(toKey(cachedFor, url), result)
   }
 }
 
-/** A property that `SearchRequest` gets must be added to the key, or the compiler objects. */
-type KeyParts = Omit<SearchRequest, FacetName>
-
-/**
- * Returns the key of a request in the cache. Equal requests have the same key, whatever the order
- * of their properties. Synonyms and pins change the result, so the key begins with their version.
- */
-export function toCacheKey(request: SearchRequest, wordsVersion: string | null): string {
-  const { text, limit, offset, facets } = request
-  const parts: KeyParts = { text, limit, offset, facets }
-  const filters = facetNames.map((name) => request[name] ?? null)
-  return wordsVersion + JSON.stringify([parts, filters])
-}
+const toKey = ({ registrationName, version, wordsVersion }: CachedFor, url: string) =>
+  JSON.stringify([registrationName, version, wordsVersion, url])
 
 /** `facets` is left out if the request asked for none. */
 export function serializeResult(

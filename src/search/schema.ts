@@ -208,7 +208,7 @@ export type SearchRequest = {
   text: string
   limit: number
   offset: number
-  /** Sorted, without duplicates. */
+  /** Without duplicates. */
   facets: FacetName[]
 } & Filters
 

@@ -23,9 +23,16 @@ import {
 import { parseQuery } from '../text/parse-query.ts'
 import { CompanyWordsFollower } from '../words/search-words.ts'
 import { searchInEngine } from './engine-query.ts'
-import { type Ending, type Logger, SearchLog, type SearchObserver } from './metrics-and-log.ts'
+import {
+  createWordsLog,
+  type Ending,
+  type Logger,
+  logAvailability,
+  SearchFailureLog,
+  type SearchObserver,
+} from './metrics-and-log.ts'
 import { searchInPostgres } from './postgres.ts'
-import { addMeta, ResponseCache, serializeResult, toCacheKey } from './response-cache.ts'
+import { addMeta, ResponseCache, type SerializedResult, serializeResult } from './response-cache.ts'
 import type {
   Hit,
   ParsedRequest,
@@ -58,7 +65,7 @@ export type SearchServiceOptions = {
 export type SearchContext = {
   /** Aborts when the client disconnects. */
   disconnected: AbortSignal
-  /** Of the request. */
+  /** Of the request. Equal URLs have equal responses. */
   url: string
   /** Adds the id of the request to each line. */
   logger: Logger
@@ -68,6 +75,7 @@ export type SearchContext = {
 
 /** A response to a search. `hasHits`: on this page or on another one. */
 export type ServiceResponse = {
+  source: SearchMeta['source']
   json: string
   hasHits: boolean
   isDegraded: boolean
@@ -82,25 +90,9 @@ const reasons: Partial<Record<Ending, string>> = {
   defect: 'internal error',
 }
 
-/** What answered a search: an engine, or PostgreSQL. */
-type Answer = {
-  result: SearchResult
-  /** Null: PostgreSQL. */
-  engine: WatchedEngine | null
-  /** The state of the index before the search: the result contains at least what it says. */
-  indexedAt: string | null
-  version: string | null
-  /** How many engines were tried. */
-  attempts: number
-  /** Why the first engine did not answer. Undefined unless a second one was tried. */
-  failedAttempt: string | undefined
-  /** Why the response is degraded. Undefined: it is not. */
-  reason: string | undefined
-}
-
 export class SearchService {
   readonly #options: SearchServiceOptions
-  readonly #log: SearchLog
+  readonly #failures = new SearchFailureLog()
   readonly #selection: EngineSelection
   readonly #cache: ResponseCache
   readonly #companyWords: CompanyWordsFollower
@@ -117,11 +109,9 @@ export class SearchService {
   /** Starts to watch the engines. Stop it with `stop()`. */
   constructor(options: SearchServiceOptions, logger: Logger) {
     const { db, engines, indexName, cacheBytes, observer } = options
-    const log = new SearchLog(logger)
-    const companyWords = new CompanyWordsFollower(db, log.companyWords)
+    const companyWords = new CompanyWordsFollower(db, createWordsLog(logger))
     this.#options = options
-    this.#log = log
-    this.#cache = new ResponseCache(cacheBytes, engines.length)
+    this.#cache = new ResponseCache(cacheBytes)
     this.#companyWords = companyWords
     this.#selection = new EngineSelection({
       db,
@@ -129,7 +119,7 @@ export class SearchService {
       indexName,
       onAvailabilityChange: (engineName, isAvailable, error) => {
         observer.setEngineAvailable(engineName, isAvailable)
-        log.logAvailability(engineName, isAvailable, error)
+        logAvailability(logger, engineName, isAvailable, error)
       },
       onCompanyWordsVersion: (version) => companyWords.notice(version),
     })
@@ -147,8 +137,7 @@ export class SearchService {
    * SKUs uses the general pool. A response that is cached for this URL needs no capacity.
    */
   checkCapacity(url: string): boolean {
-    const key = this.#cache.findKey(url)
-    if (key !== undefined && this.#findCached(key)) return true
+    if (this.#findCached(url)) return true
     const usesFallback = !/[?&]sku=/.test(url) && !this.#selection.hasHealthyEngine()
     return (usesFallback ? this.#fallbackLimit : this.#limit).hasCapacity()
   }
@@ -159,32 +148,15 @@ export class SearchService {
    */
   async search(request: SearchRequest, context: SearchContext): Promise<ServiceResponse | null> {
     const { observer } = this.#options
-    // Read once, so that the key and the search use the same words.
-    const companyWords = this.#companyWords.current()
-    const key = toCacheKey(request, companyWords.version)
-    const cached = this.#findCached(key)
+    const cached = this.#findCached(context.url)
     if (cached) {
-      this.#cache.rememberKey(context.url, key)
       observer.countResponse('cache')
       return cached
     }
-    const answer = await this.#run(() =>
-      this.#find({ ...request, query: parseQuery(request.text, companyWords) }, context),
-    )
-    const source = answer?.engine ? 'index' : 'database'
-    observer.countResponse(answer ? source : 'cancelled')
-    if (!answer) return null
-
-    const { engine, version, indexedAt, reason } = answer
-    const result = serializeResult(request, answer.result)
-    const isDegraded = reason !== undefined
-    if (isDegraded) observer.countDegraded()
-    // Not if the index has changed since the search began.
-    else if (engine && version === engine.getLastKnownState().version)
-      this.#cache.set(engine.registrationName, version, key, result)
-    const meta: SearchMeta = { source, degraded: isDegraded, indexedAt }
-    const logFields = toLogFields(answer)
-    return { json: addMeta(result, meta), hasHits: result.hasHits, isDegraded, logFields }
+    const response = await this.#run(() => this.#find(request, context))
+    observer.countResponse(response ? response.source : 'cancelled')
+    if (response?.isDegraded) observer.countDegraded()
+    return response
   }
 
   /**
@@ -216,54 +188,67 @@ export class SearchService {
   }
 
   /** Returns the response with the cached result of an engine. Null if no engine has one. */
-  #findCached(key: string): ServiceResponse | null {
-    for (const engine of this.#selection.listCacheable()) {
-      const { version, indexedAt } = engine.getLastKnownState()
-      const result = this.#cache.get(engine.registrationName, version, key)
+  #findCached(url: string): ServiceResponse | null {
+    const wordsVersion = this.#companyWords.current().version
+    for (const {
+      registrationName,
+      engineName,
+      getLastKnownState,
+    } of this.#selection.listCacheable()) {
+      const { version, indexedAt } = getLastKnownState()
+      const result = this.#cache.get({ registrationName, version, wordsVersion }, url)
       if (!result) continue
       const json = addMeta(result, { source: 'index', degraded: false, indexedAt })
-      const logFields = { source: 'cache', engine: engine.engineName }
-      return { json, hasHits: result.hasHits, isDegraded: false, logFields }
+      const logFields = { source: 'cache', engine: engineName }
+      return { source: 'index', json, hasHits: result.hasHits, isDegraded: false, logFields }
     }
     return null
   }
 
   /** Searches in one engine after the other, and then in PostgreSQL. */
-  async #find(request: ParsedRequest, context: SearchContext): Promise<Answer | null> {
-    const { disconnected, logger } = context
-    const failures: (string | undefined)[] = []
+  async #find(request: SearchRequest, context: SearchContext): Promise<ServiceResponse | null> {
+    const { disconnected, logger, url } = context
+    // Read once, so that what is cached and the search use the same words.
+    const companyWords = this.#companyWords.current()
+    const parsed = { ...request, query: parseQuery(request.text, companyWords) }
+    const failures: string[] = []
+    const listFields = (reason?: string, failedAttempt?: string): LogFields => ({
+      ...(failedAttempt !== undefined && { failedAttempt }),
+      ...(reason !== undefined && { degraded: true, reason }),
+    })
     // Selected after the wait for capacity, during which a circuit breaker may have opened.
     for (const watched of this.#selection.select().slice(0, maxEngines)) {
       if (disconnected.aborted) return null
+      const { registrationName, engineName: engine } = watched
+      // The state of the index before the search: the result contains at least what it says.
       const { indexedAt, version } = watched.getLastKnownState()
-      const { ending, result } = await this.#searchInEngine(watched, request, disconnected, logger)
+      const { ending, result } = await this.#searchInEngine(watched, parsed, disconnected, logger)
       if (ending === 'cancelled') return null
-      const answer = { indexedAt, version, attempts: failures.length + 1 }
-      if (result)
-        return {
-          ...answer,
-          result,
-          engine: watched,
-          failedAttempt: failures.at(-1),
-          reason: reasons[ending],
-        }
-      failures.push(reasons[ending])
+      const reason = reasons[ending]
+      if (result) {
+        const response = serializeResult(request, result)
+        // Not if the index has changed since the search began.
+        if (reason === undefined && version === watched.getLastKnownState().version)
+          this.#cache.set(
+            { registrationName, version, wordsVersion: companyWords.version },
+            url,
+            response,
+          )
+        const attempts = failures.length + 1
+        const fields = { engine, attempts, ...listFields(reason, failures.at(-1)) }
+        return toResponse(response, 'index', indexedAt, fields)
+      }
+      failures.push(reason ?? '')
       // A rejection is usually a defect of this service, so another engine would reject it too. If
       // only one index has wrong settings, PostgreSQL answers meanwhile.
       if (ending === 'rejected' || ending === 'defect') break
     }
-    const fallback = {
-      engine: null,
-      indexedAt: this.#selection.findNewestIndexedAt(),
-      version: null,
-      attempts: failures.length,
-      failedAttempt: failures.at(-2),
-      reason: failures.at(-1) ?? 'no engine available',
-    }
-    const { source: _, ...logFields } = toLogFields(fallback)
-    context.onFallback(logFields)
-    const result = await this.#searchInPostgres(request, disconnected, failures.length)
-    return result && { ...fallback, result }
+    const indexedAt = this.#selection.findNewestIndexedAt()
+    const reason = failures.at(-1) ?? 'no engine available'
+    const fields = { attempts: failures.length, ...listFields(reason, failures.at(-2)) }
+    context.onFallback(fields)
+    const result = await this.#searchInPostgres(parsed, disconnected, failures.length)
+    return result && toResponse(serializeResult(request, result), 'database', indexedAt, fields)
   }
 
   /**
@@ -290,8 +275,7 @@ export class SearchService {
           ? error.outcome
           : 'defect'
     observer.countEngineAttempt(engineName, ending)
-    if (ending === 'defect') this.#log.logDefect(logger, error)
-    if (ending === 'rejected') this.#log.logRejection(logger, engineName, error)
+    this.#failures.log(logger, ending, engineName, error)
     // Neither says anything about the engine.
     if (ending === 'cancelled' || ending === 'defect') return { ending, ...(result && { result }) }
     // If only relaxing the query took too long, the engine has answered.
@@ -318,14 +302,19 @@ export class SearchService {
   }
 }
 
-function toLogFields(answer: Omit<Answer, 'result'>): LogFields {
-  const { engine, attempts, failedAttempt, reason } = answer
+function toResponse(
+  result: SerializedResult,
+  source: SearchMeta['source'],
+  indexedAt: string | null,
+  fields: LogFields,
+): ServiceResponse {
+  const isDegraded = fields.degraded === true
   return {
-    source: engine ? 'index' : 'database',
-    attempts,
-    ...(engine && { engine: engine.engineName }),
-    ...(failedAttempt !== undefined && { failedAttempt }),
-    ...(reason !== undefined && { degraded: true, reason }),
+    source,
+    json: addMeta(result, { source, degraded: isDegraded, indexedAt }),
+    hasHits: result.hasHits,
+    isDegraded,
+    logFields: { source, ...fields },
   }
 }
 

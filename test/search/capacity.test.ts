@@ -63,7 +63,7 @@ async function startService(t: Test, engines: [RegisteredEngine, ...RegisteredEn
   const search = (text = 'martillo', disconnected = connected) =>
     service.search(
       { text, limit: 8, offset: 0, facets: [] },
-      { url: '', disconnected, logger: silentLogger, onFallback: () => undefined },
+      { url: text, disconnected, logger: silentLogger, onFallback: () => undefined },
     )
   return { ownerDb, service, searchPool, search, metrics }
 }
