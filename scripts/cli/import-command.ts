@@ -1,6 +1,7 @@
 // The command scripts/import.ts, as a function: what it accepts, does, prints and returns.
 import type { Readable } from 'node:stream'
 import { openPool } from '../../src/database/postgres-pool.ts'
+import { statusNames } from '../../src/database/quote-statuses.ts'
 import {
   type FileKind,
   fileKinds,
@@ -85,8 +86,10 @@ ${wrapColumns(quoteLineFields)}
   fields of the quote must be the same on each of them. Lines are replaced as a whole if they
   changed. Fields of a quote whose column the file does not have stay as they are. If lines have
   values in such a column, nothing is imported without --replace.
-  status is draft, sent, accepted, rejected, expired or superseded. A newer version makes the older
-  ones superseded when it was sent: with every status but draft and superseded.
+  status is one of:
+${wrapColumns(statusNames)}
+  A newer version makes the older ones superseded when it was sent: with every status but draft
+  and superseded.
   rate is the number of base currency units for one unit of the quote's currency: 1 or empty for
   the base currency, empty if it is unknown.
   quantity and unit_price may be negative, for returns and deductions; the net of a quote may not

@@ -1,6 +1,7 @@
 // The tables as Kysely's types. The files in schema/ create and explain them.
 
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
+import type { CountedStatus, Outcome, QuoteStatus } from './quote-statuses.ts'
 
 /** numeric: exact decimal text, read and written. */
 type Numeric = string
@@ -10,7 +11,6 @@ type LocalDate = string
 type Count = ColumnType<string, number, number>
 type Instant = ColumnType<Date, Date | string, Date | string>
 
-export type QuoteStatus = 'draft' | 'sent' | 'accepted' | 'rejected' | 'expired' | 'superseded'
 /** What API keys may allow. The check constraint `api_keys_scopes_check` lists the same. */
 export const allScopes = ['search:read', 'stats:read', 'stats:detail'] as const
 export type Scope = (typeof allScopes)[number]
@@ -23,24 +23,19 @@ export type FigureGrain = 'day' | 'day_total' | 'month' | 'month_total' | 'year'
 type CustomerGrain = 'month' | 'year'
 export type ProductGrain = 'month' | 'month_total' | 'year' | 'year_total'
 
-/** The values of a quote that the summary adds up, as the SQL function `quote_figures_of`. */
-export type Figures = {
-  quotes: string
-  draft: string
-  sent: string
-  accepted: string
-  rejected: string
-  expired: string
-  open_net: Numeric
-  won_net: Numeric
-  lost_net: Numeric
-  own_net: Numeric
-  unconverted: string
-  unconverted_net: Numeric
-  decided: string
-  decision_days: string
-  decision_histogram: Numeric
-}
+/** What the summary adds up, as decimal text. src/stats/figures.ts says what becomes of it. */
+export type Figures = Record<
+  | 'quotes'
+  | CountedStatus
+  | `${Outcome}_net`
+  | 'own_net'
+  | 'unconverted'
+  | 'unconverted_net'
+  | 'decided'
+  | 'decision_days'
+  | 'decision_histogram',
+  string
+>
 type Cell<Grain> = {
   grain: Grain
   date_kind: DateKind

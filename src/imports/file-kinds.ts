@@ -1,6 +1,7 @@
 // The kinds of files: their columns, each declared once with the names that other programs give it,
 // how its cells are read and checked, and the rules between the cells of a row. The rules mirror the
 // constraints of the schema.
+import { quoteStatuses, statusNames } from '../database/quote-statuses.ts'
 import { type ProductField, productFields } from '../products/fields.ts'
 import { languages } from '../texts/languages.ts'
 import {
@@ -96,8 +97,6 @@ const productFile = defineFile(
 )
 
 const incoterms2020 = ['EXW', 'FCA', 'CPT', 'CIP', 'DAP', 'DPU', 'DDP', 'FAS', 'FOB', 'CFR', 'CIF']
-const statuses = ['draft', 'sent', 'accepted', 'rejected', 'expired', 'superseded']
-const statusesWithoutDecision = ['draft', 'sent', 'expired']
 /** As is_tax_reason() in SQL. */
 const taxReasons = [
   'intra_community_goods',
@@ -131,7 +130,7 @@ const quoteFieldColumns = {
   status: {
     isRequired: true,
     read: readStatus,
-    check: checkOneOf(statuses),
+    check: checkOneOf(statusNames),
     aliases: 'state, estado, situación',
   },
   issued_on: {
@@ -310,10 +309,11 @@ const dependsOn = (column: QuoteColumn, other: QuoteColumn, problem: string): Cr
   findProblem: (cell, required) => (cell && !required ? problem : undefined),
 })
 
+const undecidedStatuses: string[] = statusNames.filter((name) => !quoteStatuses[name].isDecided)
 const decisionHasStatus: CrossCellRule = {
   columns: ['decided_on', 'status'],
   findProblem: (decidedOn, status) =>
-    decidedOn && statusesWithoutDecision.includes(status)
+    decidedOn && undecidedStatuses.includes(status)
       ? `is given, but the status is ${status}: ` +
         'only accepted, rejected and superseded quotes have one'
       : undefined,

@@ -1,13 +1,11 @@
 // Words that people and programs write for statuses and units, by what they mean.
+import { quoteStatuses } from '../database/quote-statuses.ts'
 
 /** Statuses of quotes as people and programs write them, in lower case and without accents. */
-export const statusWords: Record<string, string> = {
-  ...listWords('draft', 'borrador quotation presupuesto'),
-  ...listWords('sent', 'enviado enviada emitido emitida pendiente presentado presentada'),
-  ...listWords('accepted', 'aceptado aceptada aprobado aprobada ganado ganada won sale done'),
-  ...listWords('rejected', 'rechazado rechazada perdido perdida lost declined'),
-  ...listWords('expired', 'vencido vencida caducado caducada'),
-}
+export const statusWords: Record<string, string> = Object.assign(
+  {},
+  ...Object.entries(quoteStatuses).map(([status, { words = status }]) => listWords(status, words)),
+)
 
 /** Codes of UN/ECE Recommendation 20 by the words for them, in lower case and without accents. */
 export const unitWords: Record<string, string> = {

@@ -14,7 +14,7 @@ secret. The response is a page by default. Request JSON or a PDF with \`Accept\`
 
 * The content of a link is frozen when the link is created, and \`contentHash\` proves it. Only
   \`status\` and \`link\` show the current state.
-* The page and the PDF of a rejected, expired or superseded quote show no bank account.
+* The page and the PDF show a bank account only if the quote is sent or accepted.
 * An unknown or malformed link, a draft and a deleted quote return the same 404. An expired or
   revoked link returns 410 with the seller's contact and nothing of the quote.
 * Unknown parameters are ignored, because email tools append their own. A repeated parameter counts

@@ -17,6 +17,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
 import { Money } from '../company/money.ts'
+import { visibleStatuses } from '../database/quote-statuses.ts'
 import { forEachLanguage, type Language, languages } from '../texts/languages.ts'
 
 const Text = Nullable(Type.String())
@@ -169,13 +170,7 @@ export const QuoteDocument = Type.Object({
 export type QuoteDocument = Static<typeof QuoteDocument>
 
 const LinkedQuoteStatus = Type.Union(
-  [
-    Type.Literal('sent'),
-    Type.Literal('accepted'),
-    Type.Literal('rejected'),
-    Type.Literal('expired'),
-    Type.Literal('superseded'),
-  ],
+  visibleStatuses.map((status) => Type.Literal(status)),
   { description: 'As of now. A sent quote past its validity is expired.' },
 )
 

@@ -1,14 +1,13 @@
 // The days from the issue of a quote to its decision: mean and median.
 import { divide } from './exact-decimals.ts'
-import { daysDecimals, type Stats } from './schema.ts'
-import type { GroupTotals } from './summary/period-totals.ts'
 
+const daysDecimals = 1
 /** As in the SQL function quote_figures_of. test/stats/days-to-decision.test.ts checks it. */
 const digitsPerCount = 8
 
 /**
- * Returns the number of quotes with a day of decision, and the mean and the median of their days.
- * Both are null if there is no such quote. The mean is rounded half up. The median is the middle
+ * Returns the number of quotes with a day of decision, and the mean and the median of the days from
+ * issue to decision, whose sum is `days`. `histogram` has the number of quotes for each of them. Both are null if there is no such quote. The mean is rounded half up. The median is the middle
  * value, or the mean of the two middle values. It is at most 1,000, because the database counts
  * more days as 1,000.
  */
@@ -16,7 +15,11 @@ export function computeDaysToDecision({
   quotes,
   days,
   histogram,
-}: GroupTotals['daysToDecision']): Stats['quotes']['daysToDecision'] {
+}: {
+  quotes: number
+  days: number
+  histogram: string
+}): { quotes: number; mean: string | null; median: string | null } {
   return {
     quotes,
     mean: divide(days, quotes, daysDecimals),

@@ -1,35 +1,20 @@
 // Computes the statistics from one snapshot of the database: period, rates, average, months, days
 // and comparison.
-import type { Kysely, Transaction } from 'kysely'
+import type { InferResult, Kysely, Transaction } from 'kysely'
 import { addDays, countDaysIncluded, getMonthBounds, listMonths } from '../company/calendar.ts'
 import type { Company } from '../company/company-file.ts'
 import { requireCurrencyDigits } from '../company/currencies.ts'
 import { retryIfConnectionBreaks } from '../database/failover/retry-reads.ts'
 import type { Tables } from '../database/table-types.ts'
-import { computeAcceptanceRates } from './acceptance-rates.ts'
 import type { Moment } from './cache/moments.ts'
 import { chooseComparisonPeriod } from './comparison-period.ts'
-import { computeDaysToDecision } from './days-to-decision.ts'
 import { divide, subtract } from './exact-decimals.ts'
+import { createEmptyGroup, type FigureTexts, ratioDecimals, toGroup } from './figures.ts'
 import { resolvePeriod } from './resolve-period.ts'
-import {
-  type DatedRequest,
-  type Period,
-  ratioDecimals,
-  type Stats,
-  type StatsRequest,
-  type StatsWithoutAsOf,
-} from './schema.ts'
-import {
-  createEmptyTotals,
-  type GroupTotals,
-  type PeriodTotals,
-  readDayTotals,
-  readPeriodTotals,
-} from './summary/period-totals.ts'
+import type { DatedRequest, Period, Stats, StatsRequest, StatsWithoutAsOf } from './schema.ts'
 import { readBreakdown } from './summary/read-breakdown.ts'
 import { rangeOf } from './summary/summary-grains.ts'
-import { prepareSnapshot } from './summary/summary-query.ts'
+import { prepareSnapshot, queryDays, queryTotals } from './summary/summary-query.ts'
 import { readSummaryState, type SummaryState } from './summary/summary-state.ts'
 
 /** The statistics of a snapshot that began after `readAt`, and the state of the summary in it. */
@@ -71,22 +56,24 @@ export async function assembleStats(
   request: DatedRequest,
 ): Promise<StatsWithoutAsOf> {
   const { baseCurrency } = company
-  const totals = await readPeriodTotals(snapshot, company, request, {
-    range: rangeOf(request),
-    byCountryAndMonth: true,
-  })
-  const period = await resolvePeriod(snapshot, company, request, totals)
   const { compare, today } = request
+  const range = rangeOf(request)
+  const rows = await queryTotals(snapshot, request, range, {
+    baseDigits: requireCurrencyDigits(baseCurrency),
+    byCountryAndMonth: true,
+  }).execute()
+  const months = rows.flatMap(({ month, ...row }) => (month === null ? [] : [{ month, ...row }]))
+  const period = await resolvePeriod(snapshot, company, request, months)
+  const totals = toTotals(rows, baseCurrency)
   return {
     period,
-    ...toCountsAndRevenue(totals, baseCurrency),
-    byCountry: totals.byCountry.map((group) => ({
-      country: group.country,
-      ...toGroupStats(group, baseCurrency),
-    })),
-    byMonth: fillMonths(totals.byMonth, { period, today, baseCurrency }),
+    ...totals,
+    byCountry: rows
+      .filter(({ level }) => level === 'country')
+      .map((row) => ({ country: row.country, ...toGroup(row, baseCurrency) })),
+    byMonth: fillMonths(months, { period, today, baseCurrency }),
     ...(request.by === 'day' && { byDay: await readDays(snapshot, company, request, period) }),
-    ...(await readBreakdown(snapshot, company, request, rangeOf(request))),
+    ...(await readBreakdown(snapshot, company, request, range)),
     comparison: compare
       ? await compareWith(snapshot, company, request, {
           period: chooseComparisonPeriod(period, compare, today),
@@ -96,93 +83,39 @@ export async function assembleStats(
   }
 }
 
-/** Returns one entry for every day of the period. A day is partial until it is over. */
-async function readDays(
-  db: Kysely<Tables>,
-  company: Company,
-  request: DatedRequest,
-  { from, to }: Period,
-): Promise<NonNullable<Stats['byDay']>> {
-  const totals = await readDayTotals(db, company, request, { from, to })
-  const totalsByDay = new Map(totals.map((day) => [day.day, day]))
-  const empty = createEmptyTotals(company.baseCurrency)
-  return Array.from({ length: countDaysIncluded(from, to) }, (_, index) => {
-    const day = addDays(from, index)
-    const group = totalsByDay.get(day) ?? empty
-    return { day, partial: day >= request.today, ...toGroupStats(group, company.baseCurrency) }
-  })
-}
+type TotalsRow = InferResult<ReturnType<typeof queryTotals>>[number]
+type Totals = Pick<Stats, 'quotes' | 'revenue'>
 
-/** Compares `totals` with those of an earlier `period`. */
-async function compareWith(
-  db: Kysely<Tables>,
-  company: Company,
-  request: DatedRequest,
-  { period, totals }: { period: Period; totals: PeriodTotals },
-): Promise<Stats['comparison']> {
-  const previous = await readPeriodTotals(db, company, request, {
-    range: period,
-    byCountryAndMonth: false,
-  })
+/** Returns the totals of a period, from its rows of the levels `total` and `currency`. */
+function toTotals(rows: TotalsRow[], currency: string): Totals {
+  const total = rows.find(({ level }) => level === 'total')
+  const group = total ? toGroup(total, currency) : createEmptyGroup(currency)
+  const { quotes, accepted, revenue, ...outcomes } = group
+  const converted = accepted - Number(total?.unconverted ?? 0)
+  const average = divide(revenue.amount, converted, requireCurrencyDigits(currency))
+  const currencies = rows.filter(({ level }) => level === 'currency')
   return {
-    period,
-    ...toCountsAndRevenue(previous, company.baseCurrency),
-    change: computeChange(totals.total, previous.total),
-  }
-}
-
-function toCountsAndRevenue(
-  { total, convertedQuotes, byCurrency, unconvertedByCurrency }: PeriodTotals,
-  currency: string,
-): Pick<Stats, 'quotes' | 'revenue'> {
-  const average = divide(total.money.won, convertedQuotes, requireCurrencyDigits(currency))
-  return {
-    quotes: { total: countQuotes(total), ...toOutcomes(total, currency) },
+    quotes: { total: quotes, ...outcomes },
     revenue: {
-      total: { amount: total.money.won, currency },
+      total: revenue,
       average: average === null ? null : { amount: average, currency },
-      byCurrency,
-      unconverted: unconvertedByCurrency,
+      byCurrency: currencies.flatMap(({ currency, ownNet, accepted }) =>
+        moneyOfQuotes(ownNet, currency, accepted),
+      ),
+      unconverted: currencies
+        .flatMap(({ currency, ownUnconvertedNet, unconverted }) =>
+          moneyOfQuotes(ownUnconvertedNet, currency, unconverted),
+        )
+        .sort((a, b) => (a.currency < b.currency ? -1 : 1)),
     },
   }
 }
 
-function toGroupStats(totals: GroupTotals, currency: string) {
-  return {
-    quotes: countQuotes(totals),
-    accepted: totals.byStatus.accepted,
-    revenue: { amount: totals.money.won, currency },
-    ...toOutcomes(totals, currency),
-  }
-}
-
-/** Returns the part of the response that is the same for a period, a country, a month and a day. */
-function toOutcomes(totals: GroupTotals, currency: string): Omit<Stats['quotes'], 'total'> {
-  const { byStatus, money, daysToDecision } = totals
-  return {
-    byStatus,
-    money: {
-      open: { amount: money.open, currency },
-      won: { amount: money.won, currency },
-      lost: { amount: money.lost, currency },
-    },
-    acceptance: computeAcceptanceRates(totals),
-    daysToDecision: computeDaysToDecision(daysToDecision),
-  }
-}
-
-const countQuotes = ({ byStatus }: GroupTotals) =>
-  Object.values(byStatus).reduce((sum, count) => sum + count, 0)
-
-/** Returns (current − previous) ÷ previous; null if the previous value is zero. */
-function computeChange(current: GroupTotals, previous: GroupTotals) {
-  const change = (currentValue: string | number, previousValue: string | number) =>
-    divide(subtract(currentValue, previousValue), previousValue, ratioDecimals)
-  return {
-    quotes: change(countQuotes(current), countQuotes(previous)),
-    accepted: change(current.byStatus.accepted, previous.byStatus.accepted),
-    revenue: change(current.money.won, previous.money.won),
-  }
+/** Returns a list of one amount, or an empty list if there is no quote. */
+function moneyOfQuotes(amount: string | null, currency: string | null, quotes: string) {
+  return amount !== null && currency !== null && Number(quotes) > 0
+    ? [{ amount, currency, quotes: Number(quotes) }]
+    : []
 }
 
 /**
@@ -190,14 +123,57 @@ function computeChange(current: GroupTotals, previous: GroupTotals) {
  * starts or ends within it, or if its last day is today or later.
  */
 function fillMonths(
-  byMonth: PeriodTotals['byMonth'],
+  rows: (FigureTexts & { month: string })[],
   { period, today, baseCurrency }: { period: Period; today: string; baseCurrency: string },
 ): Stats['byMonth'] {
-  const totalsByMonth = new Map(byMonth.map((totals) => [totals.month, totals]))
-  const empty = createEmptyTotals(baseCurrency)
+  const groups = new Map(rows.map((row) => [row.month, toGroup(row, baseCurrency)]))
+  const empty = createEmptyGroup(baseCurrency)
   return listMonths(period.from, period.to).map((month) => {
     const { first, last } = getMonthBounds(month)
     const partial = first < period.from || last > period.to || last >= today
-    return { month, partial, ...toGroupStats(totalsByMonth.get(month) ?? empty, baseCurrency) }
+    return { month, partial, ...(groups.get(month) ?? empty) }
   })
+}
+
+/** Returns one entry for every day of the period. A day is partial until it is over. */
+async function readDays(
+  db: Kysely<Tables>,
+  { baseCurrency }: Company,
+  request: DatedRequest,
+  { from, to }: Period,
+): Promise<NonNullable<Stats['byDay']>> {
+  const baseDigits = requireCurrencyDigits(baseCurrency)
+  const rows = await queryDays(db, request, { from, to }, baseDigits).execute()
+  const groups = new Map(rows.map((row) => [row.day, toGroup(row, baseCurrency)]))
+  const empty = createEmptyGroup(baseCurrency)
+  return Array.from({ length: countDaysIncluded(from, to) }, (_, index) => {
+    const day = addDays(from, index)
+    return { day, partial: day >= request.today, ...(groups.get(day) ?? empty) }
+  })
+}
+
+/** Compares `totals` with those of an earlier `period`. */
+async function compareWith(
+  db: Kysely<Tables>,
+  { baseCurrency }: Company,
+  request: DatedRequest,
+  { period, totals }: { period: Period; totals: Totals },
+): Promise<Stats['comparison']> {
+  const rows = await queryTotals(db, request, period, {
+    baseDigits: requireCurrencyDigits(baseCurrency),
+    byCountryAndMonth: false,
+  }).execute()
+  const previous = toTotals(rows, baseCurrency)
+  /** Returns (now − before) ÷ before; null if there was nothing before. */
+  const change = (figureOf: (totals: Totals) => string | number) =>
+    divide(subtract(figureOf(totals), figureOf(previous)), figureOf(previous), ratioDecimals)
+  return {
+    period,
+    ...previous,
+    change: {
+      quotes: change(({ quotes }) => quotes.total),
+      accepted: change(({ quotes }) => quotes.byStatus.accepted),
+      revenue: change(({ revenue }) => revenue.total.amount),
+    },
+  }
 }

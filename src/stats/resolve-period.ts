@@ -4,22 +4,21 @@ import { getMonthBounds } from '../company/calendar.ts'
 import type { Company } from '../company/company-file.ts'
 import type { Tables } from '../database/table-types.ts'
 import type { DatedRequest, Period } from './schema.ts'
-import type { PeriodTotals } from './summary/period-totals.ts'
 import { rangeOf } from './summary/summary-grains.ts'
 import { queryDateRange } from './summary/summary-query.ts'
 
 /**
  * Returns the period of a request. An open end becomes the day of the first or last matching quote,
  * or today if no quote matches. If that day lies beyond the given end, the open end equals the
- * given one. `totals` are the totals of the request, which say in which months there are quotes.
+ * given one. `months` are those that have quotes, in order.
  */
 export async function resolvePeriod(
   db: Kysely<Tables>,
   company: Company,
   request: DatedRequest,
-  totals: PeriodTotals,
+  months: { month: string }[],
 ): Promise<Period> {
-  const { first, last } = await readDateRange(db, request, totals)
+  const { first, last } = await readDateRange(db, request, months)
   const from = request.from ?? earlier(first ?? request.today, request.to)
   const to = request.to ?? later(last ?? request.today, request.from)
   return { from, to, timeZone: company.timeZone, date: request.date }
@@ -29,9 +28,9 @@ export async function resolvePeriod(
 async function readDateRange(
   db: Kysely<Tables>,
   request: DatedRequest,
-  { byMonth }: PeriodTotals,
+  months: { month: string }[],
 ): Promise<{ first: string | null; last: string | null }> {
-  const [firstMonth, lastMonth] = [byMonth.at(0)?.month, byMonth.at(-1)?.month]
+  const [firstMonth, lastMonth] = [months.at(0)?.month, months.at(-1)?.month]
   const hasBothEnds = request.from !== undefined && request.to !== undefined
   if (hasBothEnds || !firstMonth || !lastMonth) return { first: null, last: null }
   const { from, to } = rangeOf(request)

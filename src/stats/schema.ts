@@ -4,6 +4,7 @@ import { Nullable } from '../api-docs/nullable-schema.ts'
 import { Money } from '../company/money.ts'
 import type { DateKind } from '../database/table-types.ts'
 import { type Language, languages } from '../texts/languages.ts'
+import { Count, Group, outcomeProperties, RatioText } from './figures.ts'
 
 const LocalDate = Type.String({
   format: 'date',
@@ -13,27 +14,6 @@ const LocalDate = Type.String({
 export const maxListedDays = 92
 /** The most customers or products that `by` lists. All others are one row. */
 export const maxListedGroups = 50
-/** The words for every number of decimals below, so that the compiler rejects another number. */
-const decimalsInWords = { 1: 'one decimal', 4: 'four decimals' } as const
-/** The number of decimals of every rate and change. */
-export const ratioDecimals = 4
-const RatioText = (description: string) =>
-  Nullable(
-    Type.String({
-      pattern: `^-?[0-9]+\\.[0-9]{${ratioDecimals}}$`,
-      description: `${description}; ${decimalsInWords[ratioDecimals]}`,
-    }),
-  )
-/** The number of decimals of days. */
-export const daysDecimals = 1
-const DaysText = (description: string) =>
-  Nullable(
-    Type.String({
-      pattern: `^[0-9]+\\.[0-9]{${daysDecimals}}$`,
-      description: `${description}; ${decimalsInWords[daysDecimals]}`,
-    }),
-  )
-const Count = Type.Integer({ minimum: 0 })
 const dateKinds = ['issued', 'accepted'] as const satisfies DateKind[]
 
 /**
@@ -146,52 +126,9 @@ export const Period = Type.Object({
 })
 export type Period = Static<typeof Period>
 
-/** The part of the response that is the same for a period, a country, a month and a day. */
-const outcomes = {
-  byStatus: Type.Object(
-    { draft: Count, sent: Count, accepted: Count, rejected: Count, expired: Count },
-    { description: 'Numbers of quotes. A sent quote counts as expired when its validity is over' },
-  ),
-  money: Type.Object(
-    {
-      open: Money,
-      won: Money,
-      lost: Money,
-    },
-    {
-      description:
-        'Net in the base currency. open: sent quotes that are still valid; won: accepted quotes, ' +
-        'the same as revenue; lost: rejected and expired quotes',
-    },
-  ),
-  acceptance: Type.Object(
-    {
-      ofSent: RatioText('accepted ÷ (sent + accepted + rejected + expired)'),
-      ofDecided: RatioText('accepted ÷ (accepted + rejected + expired)'),
-      ofSentValue: RatioText('won ÷ (open + won + lost)'),
-      ofDecidedValue: RatioText('won ÷ (won + lost)'),
-    },
-    { description: 'By number of quotes and by value; null if the denominator is zero' },
-  ),
-  daysToDecision: Type.Object(
-    {
-      quotes: Type.Integer({
-        minimum: 0,
-        description: 'Accepted and rejected quotes with a day of decision',
-      }),
-      mean: DaysText('Rounded half up'),
-      median: DaysText('The middle value, or the mean of the two middle values; at most 1000.0'),
-    },
-    { description: 'Days from issue to decision; null without such quotes' },
-  ),
-}
-
-/** What the response says about each country, month and day. */
-const groupStats = { quotes: Count, accepted: Count, revenue: Money, ...outcomes }
-
 const Quotes = Type.Object({
   total: Type.Integer({ minimum: 0, description: 'Quotes of every status except superseded' }),
-  ...outcomes,
+  ...outcomeProperties,
 })
 
 const MoneyOfQuotes = Type.Object({
@@ -311,7 +248,7 @@ export const Stats = Type.Object({
   byCountry: Type.Array(
     Type.Object({
       country: Nullable(Type.String({ description: 'ISO 3166-1 alpha-2; null for unknown' })),
-      ...groupStats,
+      ...Group.properties,
     }),
   ),
   byMonth: Type.Array(
@@ -320,7 +257,7 @@ export const Stats = Type.Object({
       partial: Type.Boolean({
         description: 'Whether the period covers only a part of the month, or the month is not over',
       }),
-      ...groupStats,
+      ...Group.properties,
     }),
   ),
   byDay: Type.Optional(
@@ -328,7 +265,7 @@ export const Stats = Type.Object({
       Type.Object({
         day: LocalDate,
         partial: Type.Boolean({ description: 'Whether the day is not over' }),
-        ...groupStats,
+        ...Group.properties,
       }),
       { description: 'Every day of the period, in order. Only with by=day' },
     ),

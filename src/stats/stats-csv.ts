@@ -1,5 +1,7 @@
 // The statistics as CSV in long form: every row has the same columns, for filters and pivot tables.
 import type { Money } from '../company/money.ts'
+import { countedStatuses, type Outcome, outcomes } from '../database/quote-statuses.ts'
+import type { Group } from './figures.ts'
 import type { Stats } from './schema.ts'
 
 /**
@@ -11,6 +13,12 @@ export type CsvForm = 'csv' | 'csv-point' | 'csv-comma'
 /** Without this mark, Excel in Windows takes UTF-8 for another encoding. */
 const byteOrderMark = '\ufeff'
 
+/** An outcome that is also a status has another column for its amount. */
+function amountColumnOf(outcome: Outcome): 'revenue' | Outcome | `${Outcome}Net` {
+  if (outcome === 'won') return 'revenue'
+  return (countedStatuses as string[]).includes(outcome) ? `${outcome}Net` : outcome
+}
+
 const header = [
   'dimension',
   'key',
@@ -18,12 +26,8 @@ const header = [
   'accepted',
   'revenue',
   'currency',
-  'draft',
-  'sent',
-  'rejected',
-  'expired',
-  'open',
-  'lost',
+  ...countedStatuses.filter((status) => status !== 'accepted'),
+  ...outcomes.filter((outcome) => outcome !== 'won').map(amountColumnOf),
   'ofSent',
   'ofDecided',
   'ofSentValue',
@@ -61,8 +65,8 @@ function statsRows(stats: Stats): Row[] {
     ...stats.byCountry.map((group) => groupRow('country', group.country ?? 'unknown', group)),
     ...stats.byMonth.map((group) => groupRow('month', group.month, group)),
     ...(stats.byDay ?? []).map((group) => groupRow('day', group.day, group)),
-    ...customerRows(stats.byCustomer),
-    ...productRows(stats.byProduct),
+    ...(stats.byCustomer ? customerRows(stats.byCustomer) : []),
+    ...(stats.byProduct ? productRows(stats.byProduct) : []),
     ...comparisonRows(stats.comparison),
   ]
 }
@@ -83,9 +87,11 @@ function periodRows({
       quotes: count,
     })),
     ...acceptanceRows(quotes.acceptance),
-    moneyRow('open', money.open, 'open'),
-    moneyRow('won', money.won, 'revenue'),
-    moneyRow('lost', money.lost, 'lost'),
+    ...outcomes.map((outcome) => ({
+      dimension: 'money',
+      key: outcome,
+      ...moneyCells(outcome, money[outcome]),
+    })),
     ...decisionRows(quotes.daysToDecision),
     { dimension: 'average', ...(average && revenueCells(average)) },
     ...revenue.byCurrency.map((money) => currencyRow('currency', money)),
@@ -93,42 +99,28 @@ function periodRows({
   ]
 }
 
-function customerRows(byCustomer: Stats['byCustomer']): Row[] {
-  if (!byCustomer) return []
-  const { rows, rest } = byCustomer
+function customerRows({ rows, rest }: NonNullable<Stats['byCustomer']>): Row[] {
   return [
-    ...rows.map(({ customer, revenue, ...totals }) => ({
-      dimension: 'customer',
-      key: customer?.id ?? '',
-      name: customer?.name ?? '',
-      ...totals,
-      ...revenueCells(revenue),
-    })),
-    ...(rest ? [restRow('otherCustomers', rest.customers, rest)] : []),
+    ...rows.map((row) => breakdownRow('customer', row.customer?.id, row, row.customer?.name)),
+    ...(rest ? [breakdownRow('otherCustomers', String(rest.customers), rest)] : []),
   ]
 }
 
-function productRows(byProduct: Stats['byProduct']): Row[] {
-  if (!byProduct) return []
-  const { rows, rest } = byProduct
+function productRows({ rows, rest }: NonNullable<Stats['byProduct']>): Row[] {
   return [
-    ...rows.map(({ product, revenue, ...totals }) => ({
-      dimension: 'product',
-      key: product?.sku ?? '',
-      name: product?.name ?? '',
-      ...totals,
-      ...revenueCells(revenue),
-    })),
-    ...(rest ? [restRow('otherProducts', rest.products, rest)] : []),
+    ...rows.map((row) => breakdownRow('product', row.product?.sku, row, row.product?.name)),
+    ...(rest ? [breakdownRow('otherProducts', String(rest.products), rest)] : []),
   ]
 }
 
-function restRow(
+/** What else `totals` has is no column. */
+function breakdownRow(
   dimension: string,
-  others: number,
-  { revenue, ...totals }: Omit<Row, 'revenue'> & { revenue: Money },
+  key: string | undefined,
+  { revenue, ...totals }: { revenue: Money; unconverted: number },
+  name: string | null = null,
 ): Row {
-  return { ...totals, dimension, key: String(others), ...revenueCells(revenue) }
+  return { ...totals, dimension, key: key ?? '', name, ...revenueCells(revenue) }
 }
 
 function comparisonRows(comparison: Stats['comparison']): Row[] {
@@ -140,8 +132,6 @@ function comparisonRows(comparison: Stats['comparison']): Row[] {
   ]
 }
 
-type Group = Omit<Stats['byCountry'][number], 'country'>
-
 function groupRow(dimension: string, key: string, group: Group): Row {
   const { quotes, accepted, revenue, byStatus, money, acceptance, daysToDecision } = group
   return {
@@ -150,9 +140,8 @@ function groupRow(dimension: string, key: string, group: Group): Row {
     ...byStatus,
     quotes,
     accepted,
+    ...Object.assign({}, ...outcomes.map((outcome) => moneyCells(outcome, money[outcome]))),
     ...revenueCells(revenue),
-    open: money.open.amount,
-    lost: money.lost.amount,
     ...acceptance,
     meanDays: daysToDecision.mean,
     medianDays: daysToDecision.median,
@@ -188,10 +177,8 @@ function decisionRows({ quotes, mean, median }: Stats['quotes']['daysToDecision'
   ]
 }
 
-const moneyRow = (key: string, { amount, currency }: Money, column: Column): Row => ({
-  dimension: 'money',
-  key,
-  [column]: amount,
+const moneyCells = (outcome: Outcome, { amount, currency }: Money): Row => ({
+  [amountColumnOf(outcome)]: amount,
   currency,
 })
 

@@ -1,5 +1,6 @@
 // Imports a file of statuses: which quotes were accepted, rejected or sent, and when.
 import type { ClientBase, Pool } from 'pg'
+import { decidedStatuses } from '../../database/quote-statuses.ts'
 import type { ImportSource } from '../readers/file-source.ts'
 import { type ImportOptions, type ImportSummary, runImport } from '../run-import.ts'
 
@@ -43,7 +44,7 @@ async function createStatusesTable(client: ClientBase): Promise<void> {
     create temporary table statuses on commit drop as
     select staged.file_line, staged.number, staged.version, staged.status, existing.id,
       existing.version as found_version, existing.status as old_status, existing.issued_on,
-      case when staged.status in ('accepted', 'rejected', 'superseded')
+      case when staged.status in ('${decidedStatuses.join("', '")}')
         then coalesce(staged.decided_on::date, existing.decided_on) end as decided_on
     from (select * from staged where problem is null offset 0) staged
     left join lateral (

@@ -1,6 +1,7 @@
 // What happens to the columns that a file of quotes does not have, if its quotes exist already: the
 // fields of a quote stay, and columns of lines are lost only if the user says so.
 import type { ClientBase } from 'pg'
+import { decidedStatuses } from '../../database/quote-statuses.ts'
 import { ImportError } from '../file-format.ts'
 import { quoteLineFields, repeatedQuoteFields } from '../file-kinds.ts'
 import { isSameQuote } from './quote-row-consistency.ts'
@@ -9,7 +10,7 @@ import { isSameQuote } from './quote-row-consistency.ts'
 const conditions: Partial<Record<(typeof repeatedQuoteFields)[number], string>> = {
   valid_until: 'existing.valid_until::text >= staged.issued_on',
   decided_on: `existing.decided_on::text >= staged.issued_on
-    and staged.status in ('accepted', 'rejected', 'superseded')`,
+    and staged.status in ('${decidedStatuses.join("', '")}')`,
   rate: 'existing.currency = staged.currency',
 }
 /** A field that belongs to another one stays if that one is not changed. */

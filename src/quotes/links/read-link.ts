@@ -4,7 +4,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { CompiledQuery, type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import { toLocalDate } from '../../company/calendar.ts'
-import type { QuoteStatus, Tables } from '../../database/table-types.ts'
+import type { VisibleStatus } from '../../database/quote-statuses.ts'
+import type { Tables } from '../../database/table-types.ts'
 import { QuoteFailure } from '../failures.ts'
 import type { LinkedQuote } from '../schema.ts'
 
@@ -63,7 +64,7 @@ export const getLinkIdentity = ({ linkId, tokenHash }: OpenLink) => `${linkId} $
 
 type LinkRow = {
   share_id: string
-  status: Exclude<QuoteStatus, 'draft'>
+  status: VisibleStatus
   valid_until: string | null
   content_hash: string
   expires_at: Date | null

@@ -3,6 +3,7 @@
 
 import { electronicFormatIBAN, friendlyFormatIBAN, isValidIBAN } from 'ibantools'
 import { getInitials } from '../../company/company-initials.ts'
+import { quoteStatuses } from '../../database/quote-statuses.ts'
 import { removeAccents } from '../../text/accent-folding.ts'
 import { languages } from '../../texts/languages.ts'
 import {
@@ -43,9 +44,8 @@ export function buildQuoteViewModel(linkedQuote: LinkedQuote, locale: Locale, ti
     version: String(document.version),
     replaces: document.version > 1 ? texts.replaces : null,
     issuedOn: buildDate(document.issuedOn, locale),
-    // Another version replaces a superseded quote, so this date would mislead.
     validUntil:
-      document.validUntil === null || status === 'superseded'
+      document.validUntil === null || quoteStatuses[status].hidesValidity
         ? null
         : buildDate(document.validUntil, locale),
     banner: buildStatusBanner(status, document.validUntil, locale),
@@ -153,13 +153,10 @@ function buildTerms({ trade, payment }: QuoteDocument, locale: Locale) {
   return terms
 }
 
-/** Only these show the account, so nobody pays a rejected, expired or superseded quote. */
-const payableStatuses: LinkedQuote['status'][] = ['sent', 'accepted']
-
-/** Returns null if the seller states no account, or if the quote is neither sent nor accepted. */
+/** Returns null if the seller states no account, or if nobody is to pay the quote. */
 function buildBankAccount({ status, document }: LinkedQuote) {
   const { bank } = document.seller
-  if (bank === null || !payableStatuses.includes(status)) return null
+  if (bank === null || !quoteStatuses[status].isPayable) return null
   return { holder: bank.holder, iban: formatIban(bank.iban), bic: bank.bic }
 }
 

@@ -16,6 +16,7 @@ export const sourceFiles = [
   'company/calendar.ts',
   'company/currencies.ts',
   'company/money.ts',
+  'database/quote-statuses.ts',
   // They define what the database computes.
   'database/schema/*.sql',
 ]

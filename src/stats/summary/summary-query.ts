@@ -1,8 +1,9 @@
 // The queries that read the summary: totals of a period by country, by currency, by month and by
 // day. Their cost depends on the number of days, countries and currencies, not of quotes. Their
 // texts are the same for every request, so that PostgreSQL keeps few plans.
-import { type InferResult, type Kysely, type QueryCreator, sql, type Transaction } from 'kysely'
+import { type Kysely, type QueryCreator, sql, type Transaction } from 'kysely'
 import type { Figures, Tables } from '../../database/table-types.ts'
+import { baseAmountColumns, countColumns, summedColumns } from '../figures.ts'
 import { type DatedRequest, hasBreakdown } from '../schema.ts'
 import {
   coverWithDays,
@@ -12,46 +13,17 @@ import {
   type GrainRange,
 } from './summary-grains.ts'
 
-/** The columns of quote_figures that are added up. */
-const figures = [
-  'quotes',
-  'draft',
-  'sent',
-  'accepted',
-  'rejected',
-  'expired',
-  'open_net',
-  'won_net',
-  'lost_net',
-  'own_net',
-  'unconverted',
-  'unconverted_net',
-  'decided',
-  'decision_days',
-  'decision_histogram',
-] as const satisfies (keyof Figures)[]
-
-/** The columns of a row, as decimal text. Amounts have the digits of the base currency. */
-const totalsColumns = (baseDigits: number) =>
+/** The columns of FigureTexts. */
+const figureTexts = (baseDigits: number) =>
   [
-    'draft',
-    'sent',
-    'accepted',
-    'rejected',
-    'expired',
-    'unconverted',
-    ...(['open_net', 'won_net', 'lost_net'] as const).map((name) =>
+    ...countColumns,
+    ...baseAmountColumns.map((name) =>
       sql<string>`round(${sql.ref(name)}, ${baseDigits})`.as(name),
     ),
-    'decided',
-    'decision_days',
-    'decision_histogram',
   ] as const
 
 /** What the quotes of a row have in common: nothing, a country, a currency or a month. */
 export type SummaryLevel = 'total' | 'country' | 'currency' | 'month'
-/** The sums over a group of quotes. */
-export type GroupRow = Omit<InferResult<ReturnType<typeof queryDays>>[number], 'day'>
 
 /**
  * Prepares a transaction to read the summary. With a breakdown it locks the tables that are read
@@ -131,7 +103,7 @@ export function queryTotals(
       join.on('currencies.code', '=', sql<string>`by_level.currency collate "default"`),
     )
     .where('quotes', '>', '0')
-    .select(['level', 'by_level.currency', ...totalsColumns(baseDigits)])
+    .select(['level', 'by_level.currency', ...figureTexts(baseDigits)])
     .select([
       sql<string | null>`to_char(month, 'YYYY-MM')`.as('month'),
       sql<string | null>`nullif(country, '')`.as('country'),
@@ -160,7 +132,7 @@ export function queryDays(
     )
     .selectFrom('days')
     .where('quotes', '>', '0')
-    .select(totalsColumns(baseDigits))
+    .select(figureTexts(baseDigits))
     .select(sql<string>`to_char(day, 'YYYY-MM-DD')`.as('day'))
     .orderBy('days.day')
 }
@@ -222,5 +194,7 @@ export function matchesCountryAndCurrency({ country, currency }: DatedRequest) {
 
 /** A timestamp with a time zone would take longer. */
 const monthOfCell = sql<string>`date_trunc('month', starts_on::timestamp)::date`
-const sums = figures.map((name) => sql<string>`sum(${sql.ref(name)})`.as(name))
-const signedSums = figures.map((name) => sql<string>`range.sign * sum(${sql.ref(name)})`.as(name))
+const sums = summedColumns.map((name) => sql<string>`sum(${sql.ref(name)})`.as(name))
+const signedSums = summedColumns.map((name) =>
+  sql<string>`range.sign * sum(${sql.ref(name)})`.as(name),
+)

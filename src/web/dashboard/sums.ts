@@ -25,35 +25,25 @@ export function intervalsOf(
 function groupByYear(months: Interval[], { from, to }: Period): Interval[] {
   const monthsByYear = Map.groupBy(months, ({ name }) => name.slice(0, 4))
   return [...monthsByYear].map(([year, months]) => ({
+    ...(months as Group[]).reduce(addGroups),
     name: year,
     isPartial:
       months.some(({ isPartial }) => isPartial) || `${year}-01-01` < from || `${year}-12-31` > to,
-    ...addGroups(months),
   }))
 }
 
-/** Adds groups. Rates are those of the sums. */
-function addGroups(groups: Group[]): Group {
-  const currency = groups[0]?.revenue.currency ?? ''
-  const count = (countOf: (group: Group) => number) =>
-    groups.reduce((total, group) => total + countOf(group), 0)
-  const amount = (outcome: keyof Group['money']) => ({
-    amount: sum(groups.map(({ money }) => money[outcome].amount)),
-    currency,
-  })
-  const money = { open: amount('open'), won: amount('won'), lost: amount('lost') }
-  const byStatus = {
-    draft: count((group) => group.byStatus.draft),
-    sent: count((group) => group.byStatus.sent),
-    accepted: count((group) => group.byStatus.accepted),
-    rejected: count((group) => group.byStatus.rejected),
-    expired: count((group) => group.byStatus.expired),
-  }
+/** Adds two groups. Rates are those of the sums. */
+function addGroups(a: Group, b: Group): Group {
+  const byStatus = forEachName(a.byStatus, (status) => a.byStatus[status] + b.byStatus[status])
+  const money = forEachName(a.money, (outcome) => ({
+    amount: sum([a.money[outcome].amount, b.money[outcome].amount]),
+    currency: a.revenue.currency,
+  }))
   const { sent, accepted, rejected, expired } = byStatus
   const decided = accepted + rejected + expired
   const [open, won, lost] = [money.open.amount, money.won.amount, money.lost.amount]
   return {
-    quotes: count(({ quotes }) => quotes),
+    quotes: a.quotes + b.quotes,
     accepted,
     revenue: money.won,
     byStatus,
@@ -67,6 +57,15 @@ function addGroups(groups: Group[]): Group {
     // The days of several months have no common median.
     daysToDecision: { quotes: 0, mean: null, median: null },
   }
+}
+
+/** Returns an object with the names of another one. */
+function forEachName<Names extends object, Value>(
+  names: Names,
+  create: (name: keyof Names) => Value,
+): Record<keyof Names, Value> {
+  const entries = Object.keys(names).map((name) => [name, create(name as keyof Names)])
+  return Object.fromEntries(entries)
 }
 
 /** Returns the sum, with as many decimals as the most precise summand. */
