@@ -81,30 +81,19 @@ export function linkFile(path: StaticPath): LinkedFile {
   return { path: versionedPath(path), integrity: loadStaticFile(path).integrity }
 }
 
-/**
- * Properties that only the modules of the palette use. They get short names, which makes the script
- * 0.3 kB smaller. The properties of texts, hits, events and the element are public and keep theirs.
- */
-const internalProperties = [
-  ...['activeIndex', 'lastIndex', 'hasMoved', 'reveal', 'deactivate', 'selectAt', 'collapse'],
-  ...['choices', 'heading', 'isEmpty', 'connect', 'release', 'describe', 'element', 'row'],
-  ...['announce', 'say', 'refuse', 'showStatus', 'showFailure', 'showNothing', 'showTexts'],
-  ...['message', 'panel', 'input', 'texts', 'reset', 'cancel', 'reason'],
-  ...['request', 'resume', 'onOutcome', 'retryAt', 'isPaused'],
-]
-
 /** How the palette, which is a package too, names the texts of a language. */
 const textsPackage = 'trade-quoting-palette/texts/'
+const palettePackages = {
+  [`${textsPackage}en`]: `${textsFolder}/en.ts`,
+  'trade-quoting-palette/format-exactly': `${textsFolder}/format-exactly.ts`,
+}
 
 function buildScript(source: URL): Buffer {
   const bundle = bundleScript(source, {
     platform: 'neutral',
-    alias: { [`${textsPackage}en`]: `${textsFolder}/en.ts` },
+    alias: palettePackages,
     // The palette loads the other texts only if it needs them.
     external: [`${textsPackage}*`],
-    ...(source.pathname.endsWith('palette-script.js') && {
-      mangleProps: new RegExp(`^(?:${internalProperties.join('|')})$`),
-    }),
     legalComments: 'none',
   }).replace(new RegExp(`${textsPackage}([a-z]+)`, 'g'), './palette-texts-$1.js')
   // esbuild does not minify template literals. The palette has its style sheet in one.

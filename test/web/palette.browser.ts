@@ -964,7 +964,7 @@ t.test('shows products by the template of the page, and its text is no markup', 
 
 t.test('chooses nothing when the template or a listener of the page fails', async (t) => {
   const { page } = await openEmbeddingPage(t, paletteTag, {
-    isExpectedError: (text) => /cannot draw|reading 'length'/.test(text),
+    isExpectedError: (text) => /cannot draw|properties of null/.test(text),
   })
   await page.evaluate(() => {
     const palette = document.querySelector('product-palette') as ProductPalette
@@ -985,6 +985,7 @@ t.test('chooses nothing when the template or a listener of the page fails', asyn
       () => page.locator('[part=list][aria-disabled=true]').count(),
       (count) => count === 1,
     )
+    await becomes(t, () => isBusy(page), false)
     await page.keyboard.press('Enter')
     t.match(
       await eventually(

@@ -27,17 +27,9 @@ export class InputPopup {
    * @param {AbortSignal} signal removes the event listeners when it is aborted
    */
   constructor(host, input, results, messages, signal) {
-    const { message, status, live } = messages
     this.input = input
-    this.panel = createPart(
-      'div',
-      'panel popup',
-      { popover: 'manual' },
-      createPart('div', 'progress'),
-      createPart('div', 'results', {}, results.element, message),
-      createPart('div', 'footer', {}, status),
-      live,
-    )
+    this.panel = createPart('div', 'panel popup', { popover: 'manual' })
+    messages.surround(results.element, this.panel)
     this.#host = host
     input.addEventListener('blur', () => host.close(), { signal })
     input.addEventListener('click', () => host.show(), { signal })
@@ -45,10 +37,6 @@ export class InputPopup {
     this.panel.addEventListener('mousedown', (event) => event.preventDefault(), { signal })
     for (const type of ['scroll', 'resize'])
       addEventListener(type, () => this.#position(), { signal, capture: true, passive: true })
-  }
-
-  get isOpen() {
-    return this.panel.matches(':popover-open')
   }
 
   /**
@@ -68,15 +56,8 @@ export class InputPopup {
     this.panel.remove()
   }
 
-  /** Does nothing: the label and the placeholder of the input belong to the page. */
-  showTexts() {}
-
-  remove() {
-    this.panel.remove()
-  }
-
   #position() {
-    if (this.isOpen) positionPopup(this.panel, this.input)
+    if (this.#host.isOpen) positionPopup(this.panel, this.input)
   }
 }
 

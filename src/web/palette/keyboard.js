@@ -1,5 +1,4 @@
-// What keys do: the shortcut that opens the palette, the movement in the list, and the text that is
-// being typed.
+// What keys do: the shortcut that opens the palette, and the text that is being typed.
 
 export const defaultHotkey = 'mod+k'
 export const isMac = /Mac|iP(hone|ad|od)/.test(globalThis.navigator?.platform ?? '')
@@ -12,11 +11,14 @@ export const isMac = /Mac|iP(hone|ad|od)/.test(globalThis.navigator?.platform ??
  */
 export function matchesHotkey(event, hotkey) {
   if (event.defaultPrevented || event.isComposing || !event.key) return false
-  const parts = hotkey.toLowerCase().split('+')
-  const key = parts.pop() ?? ''
-  const has = (/** @type {string[]} */ ...names) => names.some((name) => parts.includes(name))
-  const ctrl = has('ctrl') || (has('mod') && !isMac)
-  const meta = has('meta', 'cmd') || (has('mod') && isMac)
+  const parts = hotkey
+    .toLowerCase()
+    .replace('mod', isMac ? 'cmd' : 'ctrl')
+    .split('+')
+  const key = parts.pop()
+  const has = (/** @type {string} */ name) => parts.includes(name)
+  const ctrl = has('ctrl')
+  const meta = has('meta') || has('cmd')
   const alt = has('alt')
   const hasModifier = ctrl || meta || alt
   return (
@@ -49,30 +51,6 @@ function isEditable(target) {
 }
 
 export const modifierName = isMac ? '⌘' : 'Ctrl'
-
-const pageLength = 5
-
-/**
- * Returns the index of the option to which a key moves, or null if the key only edits the text.
- * @param {string} key
- * @param {{ activeIndex: number, lastIndex: number, hasMoved: boolean }} list
- *   `hasMoved`: whether the user has already moved in the list
- * @param {HTMLInputElement} input
- */
-export function optionIndexForKey(key, { activeIndex, lastIndex, hasMoved }, input) {
-  if (key === 'ArrowDown') return activeIndex >= lastIndex ? 0 : activeIndex + 1
-  if (key === 'ArrowUp') return activeIndex <= 0 ? lastIndex : activeIndex - 1
-  if (lastIndex < 0) return null
-  if (key === 'PageDown') return Math.min(lastIndex, activeIndex + pageLength)
-  if (key === 'PageUp') return Math.max(0, activeIndex - pageLength)
-  // Home and End move in the list if the user is in it or the cursor is at that end of the text.
-  const { selectionStart, selectionEnd, value } = input
-  const movesInList = (/** @type {number} */ end) =>
-    hasMoved || (selectionStart === end && selectionEnd === end)
-  if (key === 'Home' && movesInList(0)) return 0
-  if (key === 'End' && movesInList(value.length)) return lastIndex
-  return null
-}
 
 /**
  * Describes for screen readers the keys that a standard listbox does not have.

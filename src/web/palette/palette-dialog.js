@@ -31,19 +31,18 @@ export class PaletteDialog {
    * @param {AbortSignal} signal removes the listener of clicks on the content when it is aborted
    */
   constructor(host, results, messages, signal) {
-    const { message, status, live } = messages
     const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' })
     adoptStyleSheet(root)
-    const panel = createPart(
+    const header = createPart(
       'div',
-      'panel',
+      'header',
       {},
-      createPart('div', 'header', {}, createPart('span', 'icon'), this.input, this.#closeButton),
-      createPart('div', 'progress'),
-      createPart('div', 'results', {}, results.element, message),
-      createPart('div', 'footer', {}, status, this.#hints),
-      live,
+      createPart('span', 'icon'),
+      this.input,
+      this.#closeButton,
     )
+    const panel = createPart('div', 'panel', {}, header)
+    messages.surround(results.element, panel, this.#hints)
     this.panel = createPart('dialog', 'dialog', {}, panel)
     const trigger = document.createElement('slot')
     root.replaceChildren(trigger, this.panel)
@@ -63,10 +62,6 @@ export class PaletteDialog {
     this.panel.addEventListener('click', ({ target }) => {
       if (wasPressedOutside && target === this.panel) host.close()
     })
-  }
-
-  get isOpen() {
-    return this.panel.open
   }
 
   open() {
@@ -103,10 +98,6 @@ export class PaletteDialog {
       createHint(hints.chooseMore, modifierName, '↵'),
       favourite ? createHint(favourite, '⇧', '↵') : '',
     )
-  }
-
-  remove() {
-    this.panel.remove()
   }
 }
 

@@ -36,16 +36,13 @@ const css = `
 
     [part~="dialog"] {
       inset: 0;
-      margin: 0;
       border: 0;
-      padding: 0;
       inline-size: 100%;
       block-size: 100%;
       max-inline-size: none;
       max-block-size: none;
       overflow: hidden;
       background: none;
-      font-size: var(--product-palette-font-size, 0.9375rem);
     }
     [part~="dialog"]::backdrop {
       background: var(
@@ -79,14 +76,12 @@ const css = `
       );
     }
     [part~="popup"] {
-      position: fixed;
       inset: auto;
+    }
+    [part~="dialog"], [part~="popup"] {
       margin: 0;
       padding: 0;
       font-size: var(--product-palette-font-size, 0.9375rem);
-    }
-    [part~="popup"]:not(:popover-open) {
-      display: none;
     }
     [part~="header"] {
       display: flex;
@@ -149,23 +144,16 @@ const css = `
       color: var(--_ink);
       background: var(--_active);
     }
-    [part~="close"]:focus-visible {
-      outline: 2px solid var(--_accent);
-      outline-offset: 1px;
-    }
     [part~="progress"] {
       flex: none;
       block-size: 2px;
       margin-block-end: -2px;
       z-index: 1;
-      background:
-        linear-gradient(90deg, transparent, var(--_accent), transparent) 0 0 / 40% 100% no-repeat;
+      background: var(--_accent);
       opacity: 0;
     }
     [data-busy] [part~="progress"] {
-      animation:
-        product-palette-appear 0.2s 0.35s forwards,
-        product-palette-pass 1.1s 0.35s linear infinite;
+      animation: product-palette-appear 0.2s 0.35s forwards;
     }
     [part~="results"] {
       display: flex;
@@ -305,9 +293,8 @@ const css = `
       justify-content: space-between;
       gap: 1em;
       flex: none;
-      min-block-size: 2.3em;
+      min-block-size: 1.7em;
       padding: 0.3em 1em;
-      box-sizing: border-box;
       border-block-start: 1px solid var(--_rule);
       color: var(--_quiet);
       font-size: 0.8em;
@@ -336,16 +323,7 @@ const css = `
     }
     [part~="live"] {
       position: absolute;
-      inline-size: 1px;
-      block-size: 1px;
-      overflow: hidden;
       clip-path: inset(50%);
-      white-space: nowrap;
-    }
-    @media (max-width: 36em), (hover: none) {
-      [part~="hints"] {
-        display: none;
-      }
     }
     @media (hover: none) {
       [part~="close"] {
@@ -353,7 +331,7 @@ const css = `
         padding: 0.5em;
         font-size: 1em;
       }
-      [part~="close-key"] {
+      [part~="close-key"], [part~="hints"] {
         display: none;
       }
       [part~="star"], [part~="copy"] {
@@ -366,6 +344,12 @@ const css = `
       }
     }
     @media (max-width: 36em) {
+      [part~="panel"]:not([part~="popup"]) {
+        margin-block-start: 0.5em;
+      }
+      [part~="hints"] {
+        display: none;
+      }
       [part~="option"] {
         flex-wrap: wrap;
         justify-content: flex-end;
@@ -379,11 +363,6 @@ const css = `
         -webkit-line-clamp: 2;
       }
     }
-    @media (max-width: 36em), (max-height: 34em) {
-      [part~="panel"]:not([part~="popup"]) {
-        margin-block-start: 0.5em;
-      }
-    }
     @media (max-height: 24em) {
       [part~="footer"] {
         min-block-size: 0;
@@ -391,24 +370,23 @@ const css = `
       }
     }
     @media (prefers-reduced-motion: no-preference) {
+      [part~="progress"] {
+        background:
+          linear-gradient(90deg, transparent, var(--_accent), transparent) 0 0 / 40% 100% no-repeat;
+      }
+      [data-busy] [part~="progress"] {
+        animation:
+          product-palette-appear 0.2s 0.35s forwards,
+          product-palette-pass 1.1s 0.35s linear infinite;
+      }
       [part~="dialog"][open] [part~="panel"] {
         animation:
           product-palette-appear 0.12s ease-out,
           product-palette-slide-in 0.12s ease-out;
       }
     }
-    @media (prefers-reduced-motion: reduce) {
-      [data-busy] [part~="progress"] {
-        animation: product-palette-appear 0.2s 0.35s forwards;
-        background: var(--_accent);
-      }
-    }
     @media (forced-colors: active) {
-      [part~="progress"] {
-        forced-color-adjust: none;
-        background: Highlight;
-      }
-      [part~="active"] {
+      [part~="progress"], [part~="active"] {
         forced-color-adjust: none;
         background: Highlight;
         color: HighlightText;

@@ -1,17 +1,17 @@
 // Creates the elements of the palette. Style sheets select an element by its part.
 
 /**
- * Returns a new HTML element with a part; null stands for no part. Text is never parsed as markup.
+ * Returns a new HTML element with a part. Text is never parsed as markup.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
- * @param {string | null} part
+ * @param {string} part
  * @param {Record<string, string>} [attributes]
  * @param {(Node | string)[]} children
  * @returns {HTMLElementTagNameMap[Tag]}
  */
 export function createPart(tag, part, attributes = {}, ...children) {
   const element = document.createElement(tag)
-  setAttributes(element, part === null ? attributes : { part, ...attributes })
+  setAttributes(element, { part, ...attributes })
   element.append(...children)
   return element
 }

@@ -7,12 +7,10 @@ import {
   isHandledByInputMethod,
   isPendingAccent,
   matchesHotkey,
-  optionIndexForKey,
   queryFromText,
 } from './keyboard.js'
 import { PaletteDialog } from './palette-dialog.js'
 import { findLanguage, loadTexts } from './palette-language.js'
-import { setAttributes } from './part-elements.js'
 import { groupActions, ResultList } from './result-list.js'
 import { showFavourite } from './result-row.js'
 import { findKeyProblem, logProblem, SearchRequests } from './search-requests.js'
@@ -69,11 +67,10 @@ export class ProductPalette extends Base {
   #shownQuery = null
   /** @type {string | null} the query of the last request */
   #requestedQuery = null
-  /** The number of products of the last response, and of those that the page has left. */
+  /** The number of products of the last response, before the page has changed them. */
   #receivedCount = 0
-  #shownCount = 0
   #isBusy = false
-  /** @type {{ stay: boolean } | null} Enter was pressed before the response arrived. */
+  /** @type {boolean | null} Enter was pressed before the response arrived: whether to stay open. */
   #pendingChoice = null
   /** The user moved in results that did not answer what was typed, so Enter must not guess. */
   #hasMovedInOutdated = false
@@ -92,7 +89,8 @@ export class ProductPalette extends Base {
     this.#results.element.addEventListener('click', (event) => {
       if (this.#isOutdated) this.#refuseChoice()
       else if (this.#results.selectAt(event)) {
-        const part = pressedPart(event)
+        const [target] = /** @type {Element[]} */ (event.composedPath())
+        const part = target?.getAttribute('part')
         this.#results.hasMoved = true
         if (part === 'star') this.#toggleFavourite()
         else if (part === 'copy') this.#copySku()
@@ -152,7 +150,7 @@ export class ProductPalette extends Base {
   }
 
   get isOpen() {
-    return this.#view?.isOpen ?? false
+    return this.#view?.panel.matches(':modal, :popover-open') ?? false
   }
 
   show() {
@@ -189,8 +187,8 @@ export class ProductPalette extends Base {
   #unmount() {
     this.close()
     this.#mountController.abort()
-    if (this.#view instanceof InputPopup) this.#results.release()
-    this.#view?.remove()
+    this.#results.release()
+    this.#view?.panel.remove()
     this.#view = null
   }
 
@@ -230,9 +228,8 @@ export class ProductPalette extends Base {
   #listenToInput(input, signal) {
     // Not before somebody uses an input of the page: its framework may still have to find it as the
     // server has sent it.
-    if (this.#view instanceof InputPopup && !input.matches(':focus'))
-      input.addEventListener('focus', () => this.#connect(input), { signal })
-    else this.#connect(input)
+    input.addEventListener('focus', () => this.#connect(input), { signal })
+    if (input.matches(':focus')) this.#connect(input)
     const handleInput = (/** @type {Event} */ event) => {
       if (this.#isFilling) return
       this.#dimOutdatedSoon()
@@ -248,7 +245,6 @@ export class ProductPalette extends Base {
   /** @param {HTMLInputElement} input */
   #connect(input) {
     this.#results.connect(input)
-    setAttributes(input, { autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' })
     this.#showTexts()
   }
 
@@ -289,7 +285,9 @@ export class ProductPalette extends Base {
     this.#results.element.ariaLabel = texts.list
     const favourite = this.getAttribute('favourites') === 'off' ? null : texts.hints.favourite
     this.#results.describe(describeKeys(texts.hints, favourite))
-    view.showTexts(texts, code, this.getAttribute('placeholder'), favourite)
+    // The label and the placeholder of an input of the page belong to the page.
+    if (view instanceof PaletteDialog)
+      view.showTexts(texts, code, this.getAttribute('placeholder'), favourite)
   }
 
   /** Runs after close() and after the browser has closed the dialog by itself. */
@@ -365,7 +363,7 @@ export class ProductPalette extends Base {
   /** Shows more results of the same query. The first new one becomes active. */
   #showMore() {
     const query = this.#query
-    const firstNewIndex = this.#shownCount
+    const firstNewIndex = this.#results.activeIndex
     const limit = this.#receivedCount + moreCount
     this.#request(this.#searchUrl(query, limit), (response) => {
       this.#showResponse(query, response)
@@ -437,7 +435,6 @@ export class ProductPalette extends Base {
     const results = { query, hits, total }
     this.#emit('product-palette-results', results)
     this.#receivedCount = hits.length
-    this.#shownCount = results.hits.length
     this.#showHits(results.hits, response.query, Math.min(total, maxLimit) - hits.length)
     clearTimeout(this.#dimTimer)
     this.#shownQuery = query
@@ -457,7 +454,7 @@ export class ProductPalette extends Base {
     } else {
       this.#messages.announce(status.join('. '))
     }
-    if (this.#pendingChoice) this.#choose(this.#pendingChoice.stay)
+    if (this.#pendingChoice !== null) this.#choose(this.#pendingChoice)
   }
 
   /**
@@ -540,11 +537,13 @@ export class ProductPalette extends Base {
       return
     }
     const hasControl = event.ctrlKey || event.metaKey
+    const { selectionStart, selectionEnd } = this.#view?.input ?? {}
+    const hasSelectedText = selectionStart !== selectionEnd
     if (key === 'Enter' && this.isOpen && !altKey) {
       if (!this.#results.isEmpty || this.#isBusy) event.preventDefault()
       if (shiftKey) this.#toggleFavourite()
       else this.#choose(hasControl)
-    } else if (hasControl && key === 'c' && !this.#hasSelectedText && this.#results.active) {
+    } else if (hasControl && key === 'c' && !hasSelectedText && this.#results.active) {
       event.preventDefault()
       this.#copySku()
     } else if (!hasControl && !shiftKey && !altKey) {
@@ -568,8 +567,7 @@ export class ProductPalette extends Base {
 
   /** @param {KeyboardEvent} event */
   #handleMovement(event) {
-    if (!this.#view) return
-    const index = optionIndexForKey(event.key, this.#results, this.#view.input)
+    const index = this.#results.indexForKey(event.key)
     if (index === null) return
     event.preventDefault()
     if (this.isOpen && this.#isOutdated) {
@@ -587,7 +585,7 @@ export class ProductPalette extends Base {
   async #choose(stay) {
     const waits = this.#isBusy && !this.#hasMovedInOutdated && !this.#requests.isPaused
     if (waits && (this.#isOutdated || !this.#results.hasMoved)) {
-      this.#pendingChoice = { stay }
+      this.#pendingChoice = stay
       return
     }
     if (this.#isOutdated) return this.#refuseChoice()
@@ -630,11 +628,6 @@ export class ProductPalette extends Base {
     const isInexact = hit?.match === 'corrected' || hit?.match === 'some_words'
     if (stored || !isInexact || this.#questionedHit === hit || !/\d/.test(query)) return false
     return !this.#results.hasMoved && this.getAttribute('confirm') !== 'off'
-  }
-
-  get #hasSelectedText() {
-    const { selectionStart, selectionEnd } = this.#view?.input ?? {}
-    return selectionStart !== selectionEnd
   }
 
   async #copySku() {
@@ -704,12 +697,6 @@ export class ProductPalette extends Base {
     this.#search()
     this.#messages.say(this.#language.texts.deleted(name), 'trouble')
   }
-}
-
-/** Returns the part that was pressed: of a row, `star` or `add`. @param {Event} event */
-function pressedPart(event) {
-  const [target] = event.composedPath()
-  return target instanceof Element ? target.getAttribute('part') : null
 }
 
 /** Returns the products that are not in `excluded`. @param {Hit[]} hits @param {Hit[]} excluded */

@@ -18,10 +18,15 @@ import { createActionRow, createProductRow } from './result-row.js'
  * @property {PaletteTexts} texts
  */
 
+/** How many options the keys Page Up and Page Down pass over. */
+const pageLength = 5
+
 const comboboxAttributes = {
   role: 'combobox',
   'aria-expanded': 'false',
   'aria-autocomplete': 'list',
+  'aria-controls': '',
+  'aria-description': '',
 }
 
 export class ResultList {
@@ -57,10 +62,6 @@ export class ResultList {
     return this.#activeIndex
   }
 
-  get lastIndex() {
-    return this.#options.length - 1
-  }
-
   /** @returns {Option | undefined} */
   get active() {
     return this.#options[this.#activeIndex]
@@ -69,7 +70,13 @@ export class ResultList {
   /** Connects the list to the input that controls it. @param {HTMLInputElement} input */
   connect(input) {
     this.#input = input
-    setAttributes(input, { ...comboboxAttributes, 'aria-controls': this.element.id })
+    setAttributes(input, {
+      autocomplete: 'off',
+      autocapitalize: 'off',
+      spellcheck: 'false',
+      ...comboboxAttributes,
+      'aria-controls': this.element.id,
+    })
   }
 
   /** Describes the connected input for screen readers. @param {string} text */
@@ -79,8 +86,7 @@ export class ResultList {
 
   /** Removes the connection from the input, which belongs to the page. */
   release() {
-    for (const name of ['aria-controls', 'aria-description', ...Object.keys(comboboxAttributes)])
-      this.#input?.removeAttribute(name)
+    for (const name in comboboxAttributes) this.#input?.removeAttribute(name)
     this.#input = null
   }
 
@@ -128,6 +134,27 @@ export class ResultList {
     if (this.#isOutdated) return
     this.hasMoved = true
     this.#activate(index)
+  }
+
+  /**
+   * Returns the index of the option to which a key moves, or null if the key only edits the text.
+   * @param {string} key
+   */
+  indexForKey(key) {
+    const lastIndex = this.#options.length - 1
+    const index = this.#activeIndex
+    if (key === 'ArrowDown') return index < lastIndex ? index + 1 : 0
+    if (key === 'ArrowUp') return index > 0 ? index - 1 : lastIndex
+    if (lastIndex < 0 || !this.#input) return null
+    if (key === 'PageDown') return Math.min(lastIndex, index + pageLength)
+    if (key === 'PageUp') return Math.max(0, index - pageLength)
+    // Home and End move in the list if the user is in it or the cursor is at that end of the text.
+    const { selectionStart, selectionEnd, value } = this.#input
+    const movesInList = (/** @type {number} */ end) =>
+      this.hasMoved || (selectionStart === end && selectionEnd === end)
+    if (key === 'Home' && movesInList(0)) return 0
+    if (key === 'End' && movesInList(value.length)) return lastIndex
+    return null
   }
 
   /** Selects an option and scrolls to it. @param {number} index */

@@ -1,5 +1,6 @@
 // Creates a row of the result list: a product with its SKU, brand, category and price, or an
 // action.
+import { formatExactly } from 'trade-quoting-palette/format-exactly'
 import { createPart } from './part-elements.js'
 
 /** @import { Hit, PaletteTexts, RenderOption } from './palette.d.ts' */
@@ -44,10 +45,8 @@ export function createProductRow(hit, options) {
  */
 export function showFavourite(row, isFavourite) {
   const star = row.querySelector('[part=star]')
-  if (star) {
-    star.textContent = isFavourite ? '★' : '☆'
-    star.ariaHidden = String(!isFavourite)
-  }
+  star?.replaceChildren(isFavourite ? '★' : '☆')
+  star?.setAttribute('aria-hidden', String(!isFavourite))
   row.toggleAttribute('data-favourite', isFavourite)
 }
 
@@ -66,7 +65,7 @@ function createText(name, ...details) {
     'span',
     'text',
     {},
-    createPart('span', 'name', {}, createPart('bdi', null, {}, name)),
+    createPart('span', 'name', {}, createPart('bdi', '', {}, name)),
     ' ',
     createPart('span', 'detail', {}, ...details),
   )
@@ -94,9 +93,9 @@ function createFacts({ sku, category, brand, hsCode, description, highlights, ma
   const facts = [
     createPart(
       'span',
-      null,
+      'sku',
       {},
-      createPart('span', 'sku', {}, highlightMatches(sku, highlights.sku)),
+      highlightMatches(sku, highlights.sku),
       createPart('span', 'copy'),
     ),
   ]
@@ -118,11 +117,8 @@ function createFacts({ sku, category, brand, hsCode, description, highlights, ma
  * @param {[start: number, length: number][]} ranges
  */
 function excerptAroundMatch(text, ranges) {
-  const excerptStart = Math.max(0, (ranges[0]?.[0] ?? 0) - charactersBeforeMatch)
-  const shifted = ranges.map(
-    ([start, length]) => /** @type {[number, number]} */ ([start - excerptStart, length]),
-  )
-  return [excerptStart > 0 ? '…' : '', highlightMatches(text.slice(excerptStart), shifted)]
+  const start = Math.max(0, (ranges[0]?.[0] ?? 0) - charactersBeforeMatch)
+  return [start > 0 ? '…' : '', highlightMatches(text, ranges, start)]
 }
 
 /**
@@ -130,10 +126,10 @@ function excerptAroundMatch(text, ranges) {
  * outside the text.
  * @param {string} text
  * @param {[start: number, length: number][]} [ranges] in UTF-16 code units, in order
+ * @param {number} end the end of what was added; at first, where the text begins
  */
-export function highlightMatches(text, ranges = []) {
+function highlightMatches(text, ranges = [], end = 0) {
   const fragment = document.createDocumentFragment()
-  let end = 0
   for (const [start, length] of ranges) {
     if (!(start >= end && length > 0 && start + length <= text.length)) continue
     const match = createPart('mark', 'mark', {}, text.slice(start, start + length))
@@ -152,26 +148,15 @@ const unitSymbols = { KGM: 'kg', GRM: 'g', MTR: 'm', MTK: 'm²', MTQ: 'm³', LTR
  * @param {Hit} hit
  * @param {string} language
  */
-export function formatPrice({ price, unit }, language) {
+function formatPrice({ price, unit }, language) {
   if (!price) return ''
+  const { amount, currency } = price
   const symbol = unit && unitSymbols[unit]
-  return formatAmount(price, language) + (symbol ? ` / ${symbol}` : '')
-}
-
-/** @param {NonNullable<Hit['price']>} price @param {string} language */
-function formatAmount({ amount, currency }, language) {
-  const digits = amount.split('.')[1]?.length ?? 0
+  const perUnit = symbol ? ` / ${symbol}` : ''
   try {
-    const format = new Intl.NumberFormat(language, {
-      style: 'currency',
-      currency,
-      // With a decimal string, Intl shows no more digits than it has.
-      minimumFractionDigits: digits,
-    })
-    // Intl formats a decimal string exactly.
-    return format.format(/** @type {`${number}`} */ (amount))
+    return formatExactly(amount, language, { style: 'currency', currency }) + perUnit
   } catch {
     // The `lang` attribute is no valid language tag.
-    return `${amount} ${currency}`
+    return `${amount} ${currency}${perUnit}`
   }
 }

@@ -24,6 +24,16 @@ export class StatusMessages {
   /** Shows the current failure again. @type {(() => void) | null} */
   #updateFailure = null
 
+  /** Adds the list of results with the messages around it to a panel. @param {Element} list @param {Element} panel @param {Element[]} hints */
+  surround(list, panel, ...hints) {
+    panel.append(
+      createPart('div', 'progress'),
+      createPart('div', 'results', {}, list, this.message),
+      createPart('div', 'footer', {}, this.status, ...hints),
+      this.live,
+    )
+  }
+
   /** @param {string} text @param {'' | 'trouble' | 'degraded'} [part] an additional part */
   showStatus(text, part = '') {
     this.status.textContent = text
@@ -39,8 +49,8 @@ export class StatusMessages {
   /** @param {string} nothing that there are no results @param {string} advice */
   showNothing(nothing, advice) {
     this.message.replaceChildren(
-      createPart('strong', null, {}, nothing),
-      createPart('span', null, {}, advice),
+      createPart('strong', '', {}, nothing),
+      createPart('span', '', {}, advice),
     )
   }
 
@@ -57,7 +67,7 @@ export class StatusMessages {
         : texts.failures[reason]
     const update = () => {
       this.showStatus(`${text()} ${this.#refusal}`.trim(), 'trouble')
-      if (!hasResults) this.message.replaceChildren(createPart('strong', null, {}, text()))
+      if (!hasResults) this.message.replaceChildren(createPart('strong', '', {}, text()))
     }
     clearInterval(this.#countdownTimer)
     this.#updateFailure = update
