@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { deriveIndexerKey, deriveSearchKey } from '../../src/indexing/keys.ts'
 import { writeCompanyFile } from '../support/database/company.ts'
-import { buildRoleUrlOfHosts } from '../support/database/database-roles.ts'
+import { buildRoleUrl } from '../support/database/database-roles.ts'
 import { fastStart } from '../support/run-program.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
 import { runProgram, type ServiceProcess } from '../support/service/service-process.ts'
@@ -73,7 +73,7 @@ export async function startPrograms(
 
 const indexerEnv = (databaseUrl: string, { url, name }: Engine): Env => ({
   ...fastStart,
-  INDEXER_DATABASE_URL: buildRoleUrlOfHosts(databaseUrl, 'indexer'),
+  INDEXER_DATABASE_URL: buildRoleUrl(databaseUrl, 'indexer'),
   MEILI_INDEXER_KEY: deriveIndexerKey(masterKey),
   MEILI_URL: url,
   SEARCH_ENGINE: name,
@@ -83,7 +83,7 @@ const indexerEnv = (databaseUrl: string, { url, name }: Engine): Env => ({
 /** The rate limits are those of an installation that configures none. */
 const apiEnv = ({ databaseUrl, redisUrl, engines: [first, second] }: Servers): Env => ({
   ...fastStart,
-  API_DATABASE_URL: buildRoleUrlOfHosts(databaseUrl, 'api'),
+  API_DATABASE_URL: buildRoleUrl(databaseUrl, 'api'),
   REDIS_URL: redisUrl,
   MEILI_URL: first.url,
   MEILI_SEARCH_KEY: deriveSearchKey(masterKey),

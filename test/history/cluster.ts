@@ -7,14 +7,12 @@ import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
 import type { RunningServer } from '../../scripts/servers/running-server.ts'
-import { recordCompany } from '../../src/company/company-record.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { grantRoles } from '../../src/database/role-grants.ts'
-import { migrate } from '../../src/database/run-migrations.ts'
 import { openIndexingClient } from '../../src/indexing/engine.ts'
 import { deriveIndexerKey, deriveSearchKey, ensurePermanentKeys } from '../../src/indexing/keys.ts'
-import { company, writeCompanyFile } from '../support/database/company.ts'
-import { buildRoleUrl, logins } from '../support/database/database-roles.ts'
+import { writeCompanyFile } from '../support/database/company.ts'
+import { buildRoleUrl } from '../support/database/database-roles.ts'
+import { prepareSchema } from '../support/database/test-database.ts'
 import { fastStart } from '../support/run-program.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
 import { runProgram, runServer, type ServiceProcess } from '../support/service/service-process.ts'
@@ -209,11 +207,9 @@ async function startEngine(directory: string, port: number, registeredName: stri
 }
 
 async function prepareDatabase(url: string, clockStart: number): Promise<void> {
-  const db = openDatabase(url, { connections: 2 })
-  await migrate(db)
-  await recordCompany(db, company)
+  await prepareSchema(url)
+  const db = openDatabase(url, { connections: 1 })
   await fastLocalToday(clockStart).execute(db)
-  await grantRoles(db, logins)
   await db.schema
     .createTable('history_commits')
     .addColumn('id', 'integer', (column) => column.primaryKey())

@@ -252,7 +252,7 @@ t.test('a client that disconnects cancels its search, which has no other effect'
     client.abort()
     await t.rejects(response)
     const aborted = await eventually(
-      async () => engine.countAbortedConnections(),
+      async () => engine.abortedConnections,
       (count) => count >= n,
     )
     t.equal(aborted, n, 'the connection to the engine is closed')

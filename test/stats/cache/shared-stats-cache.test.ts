@@ -160,9 +160,9 @@ t.test('a Redis that hangs or refuses connections costs only the sharing', async
   proxy.refuseConnections()
   t.match(await requestStats(service, '?country=ES'), computed, 'refusing')
   t.match(await requestStats(service), { status: 200, cacheStatus: 'stats; hit' })
-  const refusedBefore = proxy.countRefusedConnections()
+  const refusedBefore = proxy.refusedConnections
   await eventually(
-    async () => proxy.countRefusedConnections(),
+    async () => proxy.refusedConnections,
     (refused) => refused > refusedBefore + 1,
   )
   proxy.restore()

@@ -7,16 +7,14 @@ export const logins: Record<Program, Login> = {
   importer: { name: 'tqs_test_importer', password: 'of the importer' },
 }
 
-/** Returns the URL of the same database with the role of a program. */
+/** Returns the URL of the same database, which may name several hosts, with a program's role. */
 export function buildRoleUrl(url: string, program: Program): string {
-  const roleUrl = new URL(url)
-  roleUrl.username = logins[program].name
-  roleUrl.password = encodeURIComponent(logins[program].password)
-  return roleUrl.href
-}
-
-/** Returns the same URL with the role of a program, for a URL that names several hosts. */
-export function buildRoleUrlOfHosts(url: string, program: Program): string {
   const { name, password } = logins[program]
   return url.replace(/\/\/[^@]*@/, `//${name}:${encodeURIComponent(password)}@`)
 }
+
+export const buildRoleUrls = (url: string): Record<Program, string> => ({
+  api: buildRoleUrl(url, 'api'),
+  indexer: buildRoleUrl(url, 'indexer'),
+  importer: buildRoleUrl(url, 'importer'),
+})

@@ -16,7 +16,7 @@ import {
 } from '../../../src/database/role-grants.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
 import { company } from './company.ts'
-import { buildRoleUrl, logins } from './database-roles.ts'
+import { buildRoleUrls, logins } from './database-roles.ts'
 
 /** The part of tap's test that this file needs. */
 export type Test = { teardown(fn: () => unknown): void }
@@ -77,11 +77,7 @@ export async function testDatabase(t: Test): Promise<TestDatabase> {
     db,
     pool,
     url,
-    roles: {
-      api: buildRoleUrl(url, 'api'),
-      indexer: buildRoleUrl(url, 'indexer'),
-      importer: buildRoleUrl(url, 'importer'),
-    },
+    roles: buildRoleUrls(url),
   }
 }
 
@@ -125,11 +121,7 @@ async function prepareTemplate(admin: Database, databaseUrl: string): Promise<vo
       const making = `${template}_making`
       await sql`drop database if exists ${sql.id(making)} with (force)`.execute(connection)
       await sql`create database ${sql.id(making)}`.execute(connection)
-      await inDatabase(databaseNamed(databaseUrl, making), async (db) => {
-        await migrate(db)
-        await recordCompany(db, company)
-        await grantRoles(db, logins)
-      })
+      await prepareSchema(databaseNamed(databaseUrl, making))
       await sql`alter database ${sql.id(making)} rename to ${sql.id(template)}`.execute(connection)
     } finally {
       await sql`select pg_advisory_unlock(71)`.execute(connection)
@@ -137,16 +129,13 @@ async function prepareTemplate(admin: Database, databaseUrl: string): Promise<vo
   })
 }
 
-async function inDatabase<Result>(
-  url: string,
-  work: (db: Database) => Promise<Result>,
-): Promise<Result> {
+/** Migrates an empty database, records `company` and creates the roles of the programs. */
+export async function prepareSchema(url: string): Promise<void> {
   const db = openDatabase(url, { connections: 2, connectionTimeoutMs })
-  try {
-    return await work(db)
-  } finally {
-    await db.destroy()
-  }
+  await migrate(db)
+  await recordCompany(db, company)
+  await grantRoles(db, logins)
+  await db.destroy()
 }
 
 function databaseNamed(url: string, name: string): string {

@@ -20,6 +20,12 @@ export class FaultyProxy {
   /** Responses to requests that contain this text are delayed by `slowMs` more. */
   slowText: string | null = null
   slowMs = 2_000
+  /** How many connections the client has closed while a response was delayed. */
+  abortedConnections = 0
+  /** How many connections were refused after `refuseConnections`. */
+  refusedConnections = 0
+  /** How often clients have sent something on connections that were forgotten. */
+  lostRequests = 0
   readonly #serverUrl: URL
   readonly #listener = createServer((client) => this.#accept(client))
   readonly #sockets = new Set<Socket>()
@@ -28,9 +34,6 @@ export class FaultyProxy {
   readonly #waiting = new Set<Socket>()
   readonly #sent: Buffer[] = []
   #state: 'forwarding' | 'refusing' | 'stalled' = 'forwarding'
-  #abortedCount = 0
-  #lostCount = 0
-  #refusedCount = 0
 
   constructor(serverUrl: string) {
     this.#serverUrl = new URL(serverUrl)
@@ -58,16 +61,6 @@ export class FaultyProxy {
     return Buffer.concat(this.#sent).toString()
   }
 
-  /** Counts connections that the client closed while a response was delayed. */
-  countAbortedConnections(): number {
-    return this.#abortedCount
-  }
-
-  /** Counts connections that were refused after `refuseConnections`. */
-  countRefusedConnections(): number {
-    return this.#refusedCount
-  }
-
   /** Closes every connection and refuses new ones. */
   refuseConnections(): void {
     this.#state = 'refusing'
@@ -90,11 +83,6 @@ export class FaultyProxy {
     for (const socket of open.slice(2 * kept)) this.#forgotten.add(socket)
   }
 
-  /** Counts what clients have sent on connections that were forgotten. */
-  countLostRequests(): number {
-    return this.#lostCount
-  }
-
   /** Counts the connections on which the client waits for a response. */
   countWaitingConnections(): number {
     return this.#waiting.size
@@ -113,7 +101,7 @@ export class FaultyProxy {
 
   #accept(client: Socket): void {
     if (this.#state === 'refusing') {
-      this.#refusedCount += 1
+      this.refusedConnections += 1
       client.destroy()
       return
     }
@@ -130,7 +118,7 @@ export class FaultyProxy {
     client.on('data', (chunk) => {
       this.#sent.push(chunk)
       this.#waiting.add(client)
-      if (this.#forgotten.has(client)) this.#lostCount += 1
+      if (this.#forgotten.has(client)) this.lostRequests += 1
       if (this.cut.times > 0 && chunk.includes(this.cut.text)) {
         this.cut.times -= 1
         client.destroy()
@@ -160,7 +148,7 @@ export class FaultyProxy {
     client.on('close', () => {
       this.#waiting.delete(client)
       if (delayedRequests > 0 && this.#state === 'forwarding' && !server.destroyed)
-        this.#abortedCount += 1
+        this.abortedConnections += 1
     })
   }
 

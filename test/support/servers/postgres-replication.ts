@@ -11,7 +11,7 @@ import { openDatabase, openPool } from '../../../src/database/postgres-pool.ts'
 import { grantRoles } from '../../../src/database/role-grants.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
 import { company } from '../database/company.ts'
-import { buildRoleUrl, logins } from '../database/database-roles.ts'
+import { buildRoleUrl, buildRoleUrls, logins } from '../database/database-roles.ts'
 import type { TestDatabase } from '../database/test-database.ts'
 import { eventually } from '../eventually.ts'
 import { chooseFixedPort } from './fixed-port.ts'
@@ -154,10 +154,6 @@ function openTestDatabase(t: Test, url: string): TestDatabase {
     db,
     pool,
     url,
-    roles: {
-      api: buildRoleUrl(url, 'api'),
-      indexer: buildRoleUrl(url, 'indexer'),
-      importer: buildRoleUrl(url, 'importer'),
-    },
+    roles: buildRoleUrls(url),
   }
 }

@@ -1,8 +1,6 @@
 // The service under test on three real servers. Each test has its own database, Redis prefix and
 // search index.
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Value } from '@sinclair/typebox/value'
 import type { FastifyInstance } from 'fastify'
@@ -34,6 +32,7 @@ import { eventually } from '../eventually.ts'
 import { checkEveryResponse } from '../openapi-conformance.ts'
 import { type RunningProgram, startProgram } from '../run-program.ts'
 import { chooseFixedPort } from '../servers/fixed-port.ts'
+import { createTemporaryDirectory } from '../temporary-directory.ts'
 
 // Every answer that a test receives must match the OpenAPI document. Only the address in it varies.
 checkEveryResponse(
@@ -68,6 +67,8 @@ type ServiceOptions = {
   log?: (line: string) => void
   database?: TestDatabase
   apiUrl?: string
+  /** Another address of the engine, which the service searches as its second engine. */
+  secondEngineUrl?: string
   /** The logo and the accent colour of the company. */
   brand?: Brand
   /**
@@ -81,12 +82,12 @@ type ServiceOptions = {
 export async function buildConfig(
   overrides: Partial<ServerConfig> & Pick<ServerConfig, 'DATABASE_URL'>,
 ): Promise<ServerConfig> {
-  const { redisUrl, meiliUrls, meiliMasterKey } = await servers()
+  const { redisUrl, meiliMasterKey } = await servers()
   const own = randomBytes(6).toString('hex')
   return Value.Default(Settings, {
     REDIS_URL: redisUrl,
     REDIS_PREFIX: `test:${own}:`,
-    MEILI_URL: ownEngine(meiliUrls),
+    MEILI_URL: await ownEngineUrl(),
     MEILI_SEARCH_KEY: deriveSearchKey(meiliMasterKey),
     SEARCH_INDEX: nameWithVersion(`test_${own}`),
     SEARCH_ENGINE: nameWithVersion('main'),
@@ -108,8 +109,13 @@ export async function buildConfig(
 }
 
 /** Each test process has an engine, which works on a single task at a time. */
-const ownEngine = (meiliUrls: string[]) =>
-  meiliUrls[Number(process.env.TEST_PROCESS ?? 0) % meiliUrls.length] ?? ''
+export async function ownEngineUrl(): Promise<string> {
+  const { meiliUrls } = await servers()
+  return meiliUrls[Number(process.env.TEST_PROCESS ?? 0) % meiliUrls.length] ?? ''
+}
+
+/** The name under which the index of a second engine is registered. */
+export const secondEngineName = 'second'
 
 let permanentKeys: Promise<unknown> | undefined
 
@@ -127,16 +133,17 @@ export async function testService(
     log,
     database,
     apiUrl,
+    secondEngineUrl,
     metrics,
     traces = null,
     brand,
     index = true,
   }: ServiceOptions = {},
 ): Promise<TestService> {
-  const { redisUrl, meiliUrls, meiliMasterKey } = await servers()
+  const { redisUrl, meiliMasterKey } = await servers()
   const { db, pool, url, roles } = database ?? (await testDatabase(t))
   const config = await buildConfig({ DATABASE_URL: apiUrl ?? roles.api, ...overrides })
-  const admin = openIndexingClient(ownEngine(meiliUrls), meiliMasterKey)
+  const admin = openIndexingClient(await ownEngineUrl(), meiliMasterKey)
   // Created once, because services that start at the same time would create them twice.
   permanentKeys ??= ensurePermanentKeys(admin)
   await permanentKeys
@@ -155,7 +162,9 @@ export async function testService(
   const apiPool = openApiPool(config.DATABASE_URL)
   const apiDb = createKysely(apiPool)
   const searchPool = openSearchPool(config.DATABASE_URL)
-  const engine = openSearchEngine(config.MEILI_URL, config.MEILI_SEARCH_KEY)
+  const openEngine = (url: string) => openSearchEngine(url, config.MEILI_SEARCH_KEY)
+  const engine = openEngine(config.MEILI_URL)
+  const secondEngine = secondEngineUrl === undefined ? null : openEngine(secondEngineUrl)
   const app = await buildApp({
     config,
     company: { ...company, ...(brand && { brand }) },
@@ -165,7 +174,10 @@ export async function testService(
       dbWithPreparedStatements: createPreparingKysely(apiPool),
       searchPool,
       redis,
-      searchEngines: [{ registrationName: config.SEARCH_ENGINE, engine }],
+      searchEngines: [
+        { registrationName: config.SEARCH_ENGINE, engine },
+        ...(secondEngine ? [{ registrationName: secondEngineName, engine: secondEngine }] : []),
+      ],
     },
     logger: { level: config.LOG_LEVEL, stream: { write: (line: string) => log?.(line) } },
     traces,
@@ -176,7 +188,8 @@ export async function testService(
   t.teardown(async () => {
     await app.close()
     redis.disconnect()
-    engine.close()
+    await engine.close()
+    await secondEngine?.close()
     await apiDb.destroy()
     await searchPool.end()
     await admin.deleteIndexIfExists(config.SEARCH_INDEX)
@@ -209,8 +222,7 @@ export async function startApi(
   { config }: Pick<TestService, 'config'>,
   env: Record<string, string> = {},
 ): Promise<RunningProgram & { url: string; opsUrl: string }> {
-  const directory = await mkdtemp(join(tmpdir(), 'tqs-api-'))
-  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  const directory = createTemporaryDirectory(t, 'api')
   writeCompanyFile(directory)
   const [port, opsPort] = [await chooseFixedPort(), await chooseFixedPort()]
   const program = startProgram(t, ['src/server.ts'], {
