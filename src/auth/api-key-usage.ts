@@ -52,14 +52,15 @@ export class ApiKeyUsage {
 
   /** `isAdmitted`: the key had the right to the request. */
   recordCall(keyId: string, status: number, isAdmitted: boolean, now = Date.now()): void {
-    const use = this.#useOf(keyId, Math.floor(now / dayMs))
-    use.calls += 1
-    if (isRefusal(status)) use.refusals += 1
-    if (isAdmitted) use.lastUsedMs = now
+    const refusals = Number(isRefusal(status))
+    const lastUsedMs = isAdmitted ? now : 0
+    const day = Math.floor(now / dayMs)
+    this.#add({ keyId, day, calls: 1, refusals, wrongSecrets: 0, lastUsedMs })
   }
 
   recordWrongSecret(keyId: string, now = Date.now()): void {
-    this.#useOf(keyId, Math.floor(now / dayMs)).wrongSecrets += 1
+    const day = Math.floor(now / dayMs)
+    this.#add({ keyId, day, calls: 0, refusals: 0, wrongSecrets: 1, lastUsedMs: 0 })
   }
 
   /** Writes what is pending and stops. Logs how many requests could not be recorded. */
@@ -76,13 +77,14 @@ export class ApiKeyUsage {
       )
   }
 
-  #useOf(keyId: string, day: number): DailyUse {
-    const key = `${keyId} ${day}`
-    const pending = this.#uses.get(key)
-    if (pending) return pending
-    const added = { keyId, day, calls: 0, refusals: 0, wrongSecrets: 0, lastUsedMs: 0 }
-    this.#uses.set(key, added)
-    return added
+  #add(added: DailyUse): void {
+    const key = `${added.keyId} ${added.day}`
+    const use = this.#uses.get(key)
+    if (!use) return void this.#uses.set(key, added)
+    use.calls += added.calls
+    use.refusals += added.refusals
+    use.wrongSecrets += added.wrongSecrets
+    use.lastUsedMs = Math.max(use.lastUsedMs, added.lastUsedMs)
   }
 
   /** Writes what is pending. Never rejects. */
@@ -95,13 +97,7 @@ export class ApiKeyUsage {
       this.#failures.logSuccess()
     } catch (error) {
       this.#failures.logFailure(error)
-      for (const { keyId, day, calls, refusals, wrongSecrets, lastUsedMs } of uses) {
-        const use = this.#useOf(keyId, day)
-        use.calls += calls
-        use.refusals += refusals
-        use.wrongSecrets += wrongSecrets
-        use.lastUsedMs = Math.max(use.lastUsedMs, lastUsedMs)
-      }
+      for (const use of uses) this.#add(use)
     }
   }
 }

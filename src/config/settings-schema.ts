@@ -1,6 +1,6 @@
 // Every setting: its type, its default, and the description that .env files and errors show.
 import { type Static, Type } from '@sinclair/typebox'
-import { defaultConnections, searchConnections } from '../database/connection-counts.ts'
+import { defaultConnections, searchConnections } from '../database/postgres-pool.ts'
 import { quoteLinkBase } from '../http/endpoint-paths.ts'
 
 const Port = (description: string, fallback: number) =>

@@ -1,12 +1,19 @@
 // Opens connection pools to PostgreSQL with timeouts, and Kysely on them. The opener closes them.
 import { Kysely } from 'kysely'
 import { types } from 'pg'
-import { defaultConnections, searchConnections } from './connection-counts.ts'
 import { FailoverPool } from './failover/failover-pool.ts'
 import { createDialect } from './failover/retry-reads.ts'
 import { parsePostgresUrl } from './postgres-address.ts'
 import type { Tables } from './table-types.ts'
 import type { ConnectionSettings } from './transaction-pooling.ts'
+
+/** The connections of an API process for everything but searches. DATABASE_CONNECTIONS overrides it. */
+export const defaultConnections = 10
+/**
+ * How many searches PostgreSQL runs at the same time while the search engine is unavailable. Each
+ * takes a core of PostgreSQL, which keys, statistics and quote links need too.
+ */
+export const searchConnections = 2
 
 // A reachable server accepts within milliseconds, and a request does not wait longer.
 const connectionMs = 3_000

@@ -43,7 +43,6 @@ const keys: NamedKey[] = [
       'indexes.get',
       'indexes.delete',
       'indexes.swap',
-      'settings.get',
       'settings.update',
       'tasks.get',
       'tasks.cancel',

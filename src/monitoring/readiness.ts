@@ -68,6 +68,10 @@ export function buildReadinessReport(
   { isServing, needsLinks, progress }: ReportOptions,
 ) {
   const { postgresql, redis, search_engine: searchEngine } = reachability
+  // Without PostgreSQL the service still answers searches from the engine, and cached statistics.
+  // Without the engine, PostgreSQL answers searches. If every instance counted as down during an
+  // outage of PostgreSQL, a load balancer would reject searches too. Quote links need PostgreSQL.
+  const canAnswer = postgresql || (searchEngine && !needsLinks)
   const first = progress?.[0]
   const hasNoIndex = progress !== null && !first?.indexedAt
   const degraded = [
@@ -76,13 +80,10 @@ export function buildReadinessReport(
     ...(hasNoIndex ? ['search index'] : []),
     ...(redis === false ? ['redis'] : []),
   ]
-  const status = chooseStatus({
-    canAnswer: canAnswer(reachability, needsLinks),
-    isServing,
-    isDegraded: degraded.length > 0,
-  })
+  const servingStatus = degraded.length > 0 ? 'degraded' : 'ready'
+  const answeringStatus = isServing ? servingStatus : 'not serving'
   return {
-    status,
+    status: canAnswer ? answeringStatus : 'down',
     degraded,
     checks: {
       database: upOrDown(postgresql),
@@ -92,28 +93,6 @@ export function buildReadinessReport(
     indexedAt: first?.indexedAt?.toISOString() ?? null,
     indexLagSeconds: first?.lagSeconds ?? null,
   }
-}
-
-/**
- * Without PostgreSQL the service still answers searches from the engine, and cached statistics.
- * Without the engine, PostgreSQL answers searches. If every instance counted as down during an
- * outage of PostgreSQL, a load balancer would reject searches too. Quote links need PostgreSQL.
- */
-function canAnswer(
-  { postgresql, search_engine: searchEngine }: Reachability,
-  needsLinks: boolean,
-): boolean {
-  return needsLinks ? postgresql : postgresql || searchEngine
-}
-
-function chooseStatus(instance: {
-  canAnswer: boolean
-  isServing: boolean
-  isDegraded: boolean
-}): 'ready' | 'degraded' | 'not serving' | 'down' {
-  if (!instance.canAnswer) return 'down'
-  if (!instance.isServing) return 'not serving'
-  return instance.isDegraded ? 'degraded' : 'ready'
 }
 
 export function withHealthTimeout<Result>(promise: Promise<Result>): Promise<Result> {

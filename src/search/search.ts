@@ -2,8 +2,8 @@
 // then from PostgreSQL. Limits how many searches run at the same time.
 import type { Kysely } from 'kysely'
 import type { Pool } from 'pg'
-import { searchConnections } from '../database/connection-counts.ts'
 import { isPostgresUnavailable } from '../database/failover/broken-connections.ts'
+import { searchConnections } from '../database/postgres-pool.ts'
 import type { Tables } from '../database/table-types.ts'
 import { Problem } from '../http/problem-details.ts'
 import type { LogFields } from '../http/request-log.ts'

@@ -1,8 +1,11 @@
 // What answers a search while engines fail, or while engines or PostgreSQL are busy.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { searchConnections } from '../../src/database/connection-counts.ts'
-import { openDatabase, openSearchPool } from '../../src/database/postgres-pool.ts'
+import {
+  openDatabase,
+  openSearchPool,
+  searchConnections,
+} from '../../src/database/postgres-pool.ts'
 import { registerIndex } from '../../src/indexing/registration.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import {

@@ -123,7 +123,7 @@ async function changeDuringRebuild(
   return { timesMs, output: rebuilding.output() }
 }
 
-t.test('loses no change made during a requested rebuild', async (t) => {
+t.test('loses and delays no change made during a requested rebuild', async (t) => {
   const { service, indexer } = await startFollowing(t)
   const latePool = openPool(service.url, { connections: 1, connectionTimeoutMs: 60_000 })
   t.teardown(() => latePool.end())
@@ -150,15 +150,12 @@ t.test('loses no change made during a requested rebuild', async (t) => {
     results.filter(({ uid }) => uid === `${service.config.SEARCH_INDEX}_next`),
     [],
   )
-})
 
-t.test('delays no change made during a requested rebuild', async (t) => {
-  const { service } = await startFollowing(t)
   let attempts = 0
   const measureSlowest = async () => {
     attempts += 1
-    const { timesMs } = await changeDuringRebuild(t, service, `Cambiada ${attempts}`)
-    return Math.max(...timesMs)
+    if (attempts === 1) return Math.max(...timesMs)
+    return Math.max(...(await changeDuringRebuild(t, service, `Otra ${attempts}`)).timesMs)
   }
   const slowestMs = await measureUntilBelow(changeLimitMs, measureSlowest, 60_000)
   t.ok(slowestMs < changeLimitMs, `the slowest change was indexed after ${slowestMs} ms`)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { eventually } from '../../support/eventually.ts'
 
-const module = join(import.meta.dirname, '../../../src/monitoring/log/log-destination.ts')
+const module = join(import.meta.dirname, '../../../src/monitoring/log/program-log.ts')
 
 /** Runs a program that has `log`, a pino logger on the destination. */
 function runWithLog(t: Test, program: string) {
