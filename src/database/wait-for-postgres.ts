@@ -1,7 +1,7 @@
 // Checks whether PostgreSQL is reachable, and waits for it at start-up.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
-import { isBrokenConnection } from './failover/broken-connections.ts'
+import { isPostgresUnavailable } from './failover/broken-connections.ts'
 
 // The API notices a started database soon, and two attempts a second are cheap.
 const startRetryMs = 500
@@ -19,7 +19,7 @@ type WaitOptions = {
 /**
  * Resolves when PostgreSQL responds and `check` has passed, or when `signal` is aborted. Logs the
  * problem when it changes, and every five seconds. Throws after `timeoutMs`, and at once for an
- * error that waiting cannot solve. If the connection breaks during `check`, tries again.
+ * error that waiting cannot solve. If PostgreSQL fails during `check`, tries again.
  */
 export async function waitForPostgres<DB>(
   db: Kysely<DB>,
@@ -28,7 +28,11 @@ export async function waitForPostgres<DB>(
   const deadline = performance.now() + timeoutMs
   let logged = { problem: '', at: 0 }
   for (;;) {
-    const reason = await findReason(db, check, signal)
+    const reason = await checkPostgres(db, check).catch((error: unknown) => {
+      // The process is stopping, which closes the connections.
+      if (signal?.aborted) return null
+      throw error
+    })
     if (reason === null || signal?.aborted) return
     const problem = `PostgreSQL (DATABASE_URL) is unreachable: ${reason}`
     const now = performance.now()
@@ -45,47 +49,23 @@ export async function waitForPostgres<DB>(
 const permanentErrors = /^(28|3D)/
 
 /**
- * Returns null if PostgreSQL responds, else the reason why it does not. Throws an error that
- * waiting cannot solve: a wrong password or the name of an unknown database.
+ * Returns null if PostgreSQL responds and `check` passes, or why PostgreSQL cannot be used now.
+ * Throws an error that waiting cannot solve: a wrong password, the name of an unknown database, or
+ * one of `check`.
  */
-export async function checkPostgres<DB>(db: Kysely<DB>): Promise<string | null> {
-  try {
-    await sql`select 1`.execute(db)
-    return null
-  } catch (error) {
-    const { code = '' } = error as { code?: string }
-    if (permanentErrors.test(code)) throw error
-    return describeReason(error)
-  }
-}
-
-async function findReason<DB>(
+export async function checkPostgres<DB>(
   db: Kysely<DB>,
-  check: () => Promise<void>,
-  signal: AbortSignal | undefined,
+  check: () => Promise<void> = async () => undefined,
 ): Promise<string | null> {
   try {
-    return (await checkPostgres(db)) ?? (await findBrokenConnection(check))
-  } catch (error) {
-    // The process is stopping, which closes the connections.
-    if (signal?.aborted) return null
-    throw error
-  }
-}
-
-/** Returns null if the check passes, or the reason why its connection broke. */
-async function findBrokenConnection(check: () => Promise<void>): Promise<string | null> {
-  try {
+    await sql`select 1`.execute(db)
     await check()
     return null
   } catch (error) {
-    if (!isBrokenConnection(error)) throw error
-    return describeReason(error)
+    const { code = '' } = error as { code?: string }
+    if (permanentErrors.test(code) || !isPostgresUnavailable(error)) throw error
+    return error instanceof AggregateError
+      ? error.errors.map(({ message }: Error) => message).join('; ')
+      : (error as Error).message
   }
-}
-
-function describeReason(error: unknown): string {
-  return error instanceof AggregateError
-    ? error.errors.map(({ message }: Error) => message).join('; ')
-    : (error as Error).message
 }

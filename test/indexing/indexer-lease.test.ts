@@ -1,4 +1,4 @@
-// The lease of an index: a renewal that is late neither takes nor keeps it.
+// The lease of an index after a failover that lost commits.
 import t from 'tap'
 import {
   acquireLease,

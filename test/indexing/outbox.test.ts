@@ -1,5 +1,5 @@
-// Reading the outbox: every change once, even of transactions that commit late, and none of the
-// deleted rows that PostgreSQL keeps while an old snapshot is in use.
+// The outbox: deleted rows that PostgreSQL keeps while an old snapshot is in use are not read, and a
+// row counts as applied only for its own index and product.
 import { sql } from 'kysely'
 import t from 'tap'
 import { openPool } from '../../src/database/postgres-pool.ts'

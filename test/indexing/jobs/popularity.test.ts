@@ -1,5 +1,5 @@
-// A count of popularity that exceeds its timeout or fails: popularity stays as it was, changes of
-// products still reach the index, and the log says so once.
+// A count of popularity that exceeds its timeout: popularity stays as it was, and changes of products
+// still reach the index.
 import t from 'tap'
 import { popularityTimeout, refreshPopularity } from '../../../src/indexing/popularity.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
