@@ -1,9 +1,15 @@
 // The statuses of a quote, and what depends on the status alone. Besides this table, only the schema
 // (schema/50-quotes.sql, and what 60-statistics.sql counts) and the texts list them.
 
-/** The parts of `money` in the statistics, in order. */
-export const outcomes = ['open', 'won', 'lost'] as const
-export type Outcome = (typeof outcomes)[number]
+/** The members of `money` in the statistics, in order, and the quotes whose net each is. */
+export const outcomeDescriptions = {
+  open: 'sent quotes that are still valid today',
+  won: 'accepted quotes, the same as revenue',
+  lost: 'rejected and expired quotes',
+  withdrawn: 'quotes that the seller took back',
+}
+export type Outcome = keyof typeof outcomeDescriptions
+export const outcomes = Object.keys(outcomeDescriptions) as Outcome[]
 
 type Facts = {
   /** Where the net belongs in the statistics. Others are in no amount. */
@@ -37,6 +43,12 @@ const facts = {
     words: 'rechazado rechazada perdido perdida lost declined',
   },
   expired: { outcome: 'lost', words: 'vencido vencida caducado caducada' },
+  // The seller took it back.
+  withdrawn: {
+    outcome: 'withdrawn',
+    hidesValidity: true,
+    words: 'retirado retirada anulado anulada',
+  },
   // A newer version replaces it, also after a decision.
   superseded: { isDecided: true, hidesValidity: true },
 } satisfies Record<string, Facts>

@@ -5,7 +5,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
 import { requireCurrencyDigits } from '../company/currencies.ts'
 import { Money } from '../company/money.ts'
-import { countedStatuses, outcomes } from '../database/quote-statuses.ts'
+import { countedStatuses, outcomeDescriptions, outcomes } from '../database/quote-statuses.ts'
 import type { Figures } from '../database/table-types.ts'
 import { computeDaysToDecision } from './days-to-decision.ts'
 import { add, divide } from './exact-decimals.ts'
@@ -46,9 +46,9 @@ export const outcomeProperties = {
   money: Type.Object(
     forEach(outcomes, () => Money),
     {
-      description:
-        'Net in the base currency. open: sent quotes that are still valid; won: accepted quotes, ' +
-        'the same as revenue; lost: rejected and expired quotes',
+      description: `Net in the base currency. ${outcomes
+        .map((outcome) => `${outcome}: ${outcomeDescriptions[outcome]}`)
+        .join('; ')}`,
     },
   ),
   acceptance: Type.Object(

@@ -1,24 +1,46 @@
 // The example responses in the OpenAPI description of GET /api/stats.
+import { countedStatuses, type Outcome, outcomes } from '../database/quote-statuses.ts'
+import { computeAcceptance, forEach, type Group } from './figures.ts'
 import type { Stats } from './schema.ts'
 
 const eur = (amount: string) => ({ amount, currency: 'EUR' })
+
+/** A group of quotes. Without others, the numbers and amounts are zero. */
+function groupOf(
+  counts: Partial<Group['byStatus']>,
+  [open = '', won = '', lost = '']: string[],
+  daysToDecision: Group['daysToDecision'],
+): Group {
+  const byStatus = forEach(countedStatuses, (status) => counts[status] ?? 0)
+  const amounts: Partial<Record<Outcome, string>> = { open, won, lost }
+  const money = forEach(outcomes, (outcome) => eur(amounts[outcome] ?? '0.00'))
+  return {
+    quotes: Object.values(byStatus).reduce((sum, count) => sum + count),
+    accepted: byStatus.accepted,
+    revenue: money.won,
+    byStatus,
+    money,
+    acceptance: computeAcceptance({ byStatus, money }),
+    daysToDecision,
+  }
+}
+
+const {
+  quotes: total,
+  accepted: _,
+  revenue: __,
+  ...outcomesOfAll
+} = groupOf(
+  { draft: 2, sent: 12, accepted: 78, rejected: 24, expired: 14 },
+  ['31200.00', '153273.40', '61480.50'],
+  { quotes: 102, mean: '8.4', median: '6.0' },
+)
 
 /** Two months. The numbers by country, month and status add up to the total. */
 export const exampleStats: Stats = {
   asOf: '2026-02-28T16:42:07Z',
   period: { from: '2026-01-01', to: '2026-02-28', timeZone: 'Europe/Madrid', date: 'issued' },
-  quotes: {
-    total: 130,
-    byStatus: { draft: 2, sent: 12, accepted: 78, rejected: 24, expired: 14 },
-    money: { open: eur('31200.00'), won: eur('153273.40'), lost: eur('61480.50') },
-    acceptance: {
-      ofSent: '0.6094',
-      ofDecided: '0.6724',
-      ofSentValue: '0.6232',
-      ofDecidedValue: '0.7137',
-    },
-    daysToDecision: { quotes: 102, mean: '8.4', median: '6.0' },
-  },
+  quotes: { total, ...outcomesOfAll },
   revenue: {
     total: eur('153273.40'),
     average: eur('1990.56'),
@@ -32,67 +54,39 @@ export const exampleStats: Stats = {
   byCountry: [
     {
       country: 'ES',
-      quotes: 110,
-      accepted: 70,
-      revenue: eur('140000.00'),
-      byStatus: { draft: 2, sent: 9, accepted: 70, rejected: 18, expired: 11 },
-      money: { open: eur('26000.00'), won: eur('140000.00'), lost: eur('43200.50') },
-      acceptance: {
-        ofSent: '0.6481',
-        ofDecided: '0.7071',
-        ofSentValue: '0.6692',
-        ofDecidedValue: '0.7642',
-      },
-      daysToDecision: { quotes: 88, mean: '7.9', median: '6.0' },
+      ...groupOf(
+        { draft: 2, sent: 9, accepted: 70, rejected: 18, expired: 11 },
+        ['26000.00', '140000.00', '43200.50'],
+        { quotes: 88, mean: '7.9', median: '6.0' },
+      ),
     },
     {
       country: null,
-      quotes: 20,
-      accepted: 8,
-      revenue: eur('13273.40'),
-      byStatus: { draft: 0, sent: 3, accepted: 8, rejected: 6, expired: 3 },
-      money: { open: eur('5200.00'), won: eur('13273.40'), lost: eur('18280.00') },
-      acceptance: {
-        ofSent: '0.4000',
-        ofDecided: '0.4706',
-        ofSentValue: '0.3611',
-        ofDecidedValue: '0.4207',
-      },
-      daysToDecision: { quotes: 14, mean: '11.6', median: '9.5' },
+      ...groupOf(
+        { draft: 0, sent: 3, accepted: 8, rejected: 6, expired: 3 },
+        ['5200.00', '13273.40', '18280.00'],
+        { quotes: 14, mean: '11.6', median: '9.5' },
+      ),
     },
   ],
   byMonth: [
     {
       month: '2026-01',
       partial: false,
-      quotes: 70,
-      accepted: 44,
-      revenue: eur('80000.00'),
-      byStatus: { draft: 0, sent: 3, accepted: 44, rejected: 15, expired: 8 },
-      money: { open: eur('6200.00'), won: eur('80000.00'), lost: eur('36480.50') },
-      acceptance: {
-        ofSent: '0.6286',
-        ofDecided: '0.6567',
-        ofSentValue: '0.6521',
-        ofDecidedValue: '0.6868',
-      },
-      daysToDecision: { quotes: 59, mean: '9.0', median: '7.0' },
+      ...groupOf(
+        { draft: 0, sent: 3, accepted: 44, rejected: 15, expired: 8 },
+        ['6200.00', '80000.00', '36480.50'],
+        { quotes: 59, mean: '9.0', median: '7.0' },
+      ),
     },
     {
       month: '2026-02',
       partial: true,
-      quotes: 60,
-      accepted: 34,
-      revenue: eur('73273.40'),
-      byStatus: { draft: 2, sent: 9, accepted: 34, rejected: 9, expired: 6 },
-      money: { open: eur('25000.00'), won: eur('73273.40'), lost: eur('25000.00') },
-      acceptance: {
-        ofSent: '0.5862',
-        ofDecided: '0.6939',
-        ofSentValue: '0.5944',
-        ofDecidedValue: '0.7456',
-      },
-      daysToDecision: { quotes: 43, mean: '7.6', median: '5.0' },
+      ...groupOf(
+        { draft: 2, sent: 9, accepted: 34, rejected: 9, expired: 6 },
+        ['25000.00', '73273.40', '25000.00'],
+        { quotes: 43, mean: '7.6', median: '5.0' },
+      ),
     },
   ],
   comparison: null,
@@ -101,18 +95,11 @@ export const exampleStats: Stats = {
 export const exampleDay: NonNullable<Stats['byDay']>[number] = {
   day: '2026-02-27',
   partial: false,
-  quotes: 3,
-  accepted: 1,
-  revenue: eur('1990.00'),
-  byStatus: { draft: 0, sent: 1, accepted: 1, rejected: 1, expired: 0 },
-  money: { open: eur('640.00'), won: eur('1990.00'), lost: eur('85.20') },
-  acceptance: {
-    ofSent: '0.3333',
-    ofDecided: '0.5000',
-    ofSentValue: '0.7329',
-    ofDecidedValue: '0.9589',
-  },
-  daysToDecision: { quotes: 2, mean: '0.5', median: '0.5' },
+  ...groupOf(
+    { draft: 0, sent: 1, accepted: 1, rejected: 1, expired: 0 },
+    ['640.00', '1990.00', '85.20'],
+    { quotes: 2, mean: '0.5', median: '0.5' },
+  ),
 }
 
 /** Shortened: the service lists `maxListedGroups` customers before there is a rest. */

@@ -2,6 +2,7 @@
 import { type Operation, queryParameters } from '../api-docs/endpoint-description.ts'
 import { commonProblems, problemResponses } from '../api-docs/problem-responses.ts'
 import { withHeaders } from '../api-docs/response-headers.ts'
+import { outcomeDescriptions, outcomes } from '../database/quote-statuses.ts'
 import { statsPath } from '../http/endpoint-paths.ts'
 import { byCustomer, byProduct, exampleDay, exampleStats } from './openapi-examples.ts'
 import { notAcceptableDetail, Period, Stats, StatsQuery, unavailableDetail } from './schema.ts'
@@ -15,11 +16,12 @@ and amounts by country, month, day and customer add up to the total.
 * Revenue is the net (before tax) of accepted quotes in the base currency. Each quote is converted
   at its own exchange rate and rounded half up before the amounts are added. Quotes without a rate
   are not part of any base amount; \`revenue.unconverted\` lists them.
-* \`money\` is the net in the base currency by outcome: \`open\` of sent quotes that are still valid
-  today, \`won\` of accepted quotes (the same as revenue), \`lost\` of rejected and expired quotes.
-* \`acceptance\` is the share of quotes that were accepted: of all except drafts (\`ofSent\`), and
-  of those that are no longer open (\`ofDecided\`). \`ofSentValue\` and \`ofDecidedValue\` are the
-  same by value.
+* \`money\` is the net in the base currency by outcome: ${outcomes
+  .map((outcome) => `\`${outcome}\` of ${outcomeDescriptions[outcome]}`)
+  .join('; ')}.
+* \`acceptance\` is the share of quotes that were accepted: of the accepted, rejected and expired
+  quotes (\`ofDecided\`), and of these and the open ones (\`ofSent\`). \`ofSentValue\` and
+  \`ofDecidedValue\` are the same by value.
 * \`daysToDecision\` is the mean and the median number of days from issue to decision, over the
   accepted and rejected quotes whose day of decision is known. By issue date, the newest months
   contain only quotes that were decided quickly.

@@ -32,6 +32,12 @@ export const quotes: QuoteTexts = {
       label: 'Abgelaufen',
       explanation: 'Wenn Sie noch interessiert sind, bitten Sie uns um ein aktuelles.',
     },
+    withdrawn: {
+      label: 'Zurückgezogen',
+      explanation:
+        'Wir haben dieses Angebot zurückgezogen. Wenn Sie interessiert sind, bitten Sie uns um ' +
+        'ein neues.',
+    },
     superseded: {
       label: 'Ersetzt',
       explanation:
@@ -321,6 +327,7 @@ export const dashboard: DashboardTexts = {
     accepted: 'Angenommen',
     rejected: 'Abgelehnt',
     expired: 'Abgelaufen',
+    withdrawn: 'Zurückgezogen',
   },
   acceptedOnlyNote: 'Nach Annahme zählen nur angenommene Angebote',
   byCurrency: 'Nach Währung',

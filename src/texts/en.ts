@@ -35,6 +35,10 @@ export const quotes = {
       label: 'Expired',
       explanation: 'If you are still interested, ask us for an updated one.',
     },
+    withdrawn: {
+      label: 'Withdrawn',
+      explanation: 'We have withdrawn this quotation. If you are interested, ask us for a new one.',
+    },
     superseded: {
       label: 'Superseded',
       explanation:
@@ -310,6 +314,7 @@ export const dashboard = {
     accepted: 'Accepted',
     rejected: 'Rejected',
     expired: 'Expired',
+    withdrawn: 'Withdrawn',
   },
   acceptedOnlyNote: 'By acceptance date, only accepted quotes count',
   byCurrency: 'By currency',

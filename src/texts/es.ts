@@ -29,6 +29,10 @@ export const quotes: QuoteTexts = {
         'actualizado.',
     },
     expired: { label: 'Vencido', explanation: 'Si todavía le interesa, pídanos uno actualizado.' },
+    withdrawn: {
+      label: 'Retirado',
+      explanation: 'Hemos retirado este presupuesto. Si le interesa, pídanos uno nuevo.',
+    },
     superseded: {
       label: 'Sustituido',
       explanation:
@@ -297,6 +301,7 @@ export const dashboard: DashboardTexts = {
     accepted: 'Aceptado',
     rejected: 'Rechazado',
     expired: 'Vencido',
+    withdrawn: 'Retirado',
   },
   acceptedOnlyNote: 'Por fecha de aceptación solo cuentan los aceptados',
   byCurrency: 'Por divisa',

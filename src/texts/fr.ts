@@ -30,6 +30,10 @@ export const quotes: QuoteTexts = {
       label: 'Expiré',
       explanation: 'Si vous êtes toujours intéressé, demandez-nous un devis à jour.',
     },
+    withdrawn: {
+      label: 'Retiré',
+      explanation: 'Nous avons retiré ce devis. S’il vous intéresse, demandez-nous-en un nouveau.',
+    },
     superseded: {
       label: 'Remplacé',
       explanation:
@@ -312,6 +316,7 @@ export const dashboard: DashboardTexts = {
     accepted: 'Accepté',
     rejected: 'Refusé',
     expired: 'Expiré',
+    withdrawn: 'Retiré',
   },
   acceptedOnlyNote: 'Par date d’acceptation, seuls les devis acceptés comptent',
   byCurrency: 'Par devise',

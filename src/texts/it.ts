@@ -29,6 +29,10 @@ export const quotes: QuoteTexts = {
       label: 'Scaduto',
       explanation: 'Se è ancora interessato, ci chieda un preventivo aggiornato.',
     },
+    withdrawn: {
+      label: 'Ritirato',
+      explanation: 'Abbiamo ritirato questo preventivo. Se le interessa, ce ne chieda uno nuovo.',
+    },
     superseded: {
       label: 'Sostituito',
       explanation:
@@ -307,6 +311,7 @@ export const dashboard: DashboardTexts = {
     accepted: 'Accettato',
     rejected: 'Rifiutato',
     expired: 'Scaduto',
+    withdrawn: 'Ritirato',
   },
   acceptedOnlyNote: 'Per data di accettazione contano solo i preventivi accettati',
   byCurrency: 'Per valuta',

@@ -29,6 +29,10 @@ export const quotes: QuoteTexts = {
       label: 'Expirado',
       explanation: 'Se ainda estiver interessado, peça-nos um atualizado.',
     },
+    withdrawn: {
+      label: 'Retirado',
+      explanation: 'Retirámos este orçamento. Se lhe interessar, peça-nos um novo.',
+    },
     superseded: {
       label: 'Substituído',
       explanation:
@@ -307,6 +311,7 @@ export const dashboard: DashboardTexts = {
     accepted: 'Aceite',
     rejected: 'Recusado',
     expired: 'Expirado',
+    withdrawn: 'Retirado',
   },
   acceptedOnlyNote: 'Por data de aceitação só contam os orçamentos aceites',
   byCurrency: 'Por moeda',

@@ -27,7 +27,15 @@ function randomRuns(few: number, seed: number): { numRuns: number; seed?: number
   return RANDOM_RUNS ? { numRuns: Number(RANDOM_RUNS) } : { numRuns: few, seed }
 }
 
-const statuses = ['draft', 'sent', 'accepted', 'rejected', 'expired', 'superseded'] as const
+const statuses = [
+  'draft',
+  'sent',
+  'accepted',
+  'rejected',
+  'expired',
+  'withdrawn',
+  'superseded',
+] as const
 type Status = (typeof statuses)[number]
 /** The status of each version, in an order of writing. Each accepted version adds 100 EUR. */
 type Versions = readonly (readonly [version: number, status: Status])[]
@@ -54,6 +62,7 @@ t.test('SQL and an import of the same versions have the same result', async (t) 
     ['the newer one first', ['2 sent', '1 accepted'], '1 superseded, 2 sent'],
     ['rejected', ['1 accepted', '2 rejected'], '1 superseded, 2 rejected'],
     ['expired', ['1 sent', '2 expired'], '1 superseded, 2 expired'],
+    ['withdrawn', ['1 sent', '2 withdrawn'], '1 superseded, 2 withdrawn'],
     ['superseded itself', ['1 accepted', '2 superseded'], '1 accepted, 2 superseded'],
     ['accepted twice', ['1 accepted', '2 accepted'], '1 superseded, 2 accepted'],
     ['accepted twice at once', ['2 accepted, 1 accepted'], '1 superseded, 2 accepted'],

@@ -456,7 +456,7 @@ t.test('rejects an invalid row with its line, its column and the reason', async 
     [{ status: '' }, 'status: is missing'],
     [
       { status: 'open' },
-      'status: "open" is not one of draft, sent, accepted, rejected, expired, superseded',
+      'status: "open" is not one of draft, sent, accepted, rejected, expired, withdrawn, superseded',
     ],
     [{ issued_on: '' }, 'issued_on: is missing'],
     [{ issued_on: '31/12/25' }, 'issued_on: "31/12/25" is not a date such as 2026-12-31'],

@@ -174,6 +174,9 @@ t.test('imports statuses', async (t) => {
   ])
   t.match(await importStatuses('number,version,status\nQ-2,1,sent\n'), { updated: 1 })
   t.match((await readQuotes('decided_on'))[2], { decided_on: null })
+  t.match(await importStatuses('number,estado\nQ-3,Retirado\n'), { updated: 1 })
+  t.match((await readQuotes('status'))[3], { status: 'withdrawn' })
+  t.match(await importStatuses('number,status\nQ-3,sent\n'), { updated: 1 })
   const invalid =
     'number,version,status,decided_on\nQ-9,,sent,\nQ-2,2,sent,\nQ-1,1,accepted,\nQ-2,,accepted,2025-12-31\n' +
     'Q-3,,sent,\nQ-3,1,sent,\nQ-1,,sent,2026-01-31\n,,sent,\nQ-2,x,won,\n'

@@ -2,7 +2,7 @@
 
 export type Quote = {
   number: string
-  status: 'draft' | 'sent' | 'accepted' | 'rejected' | 'expired' | 'superseded'
+  status: 'draft' | 'sent' | 'accepted' | 'rejected' | 'expired' | 'withdrawn' | 'superseded'
   country: string | null
   currency: string
   rate: string | null

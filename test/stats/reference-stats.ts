@@ -8,7 +8,7 @@ type Amount = { amount: string; currency: string }
 type AmountOfQuotes = Amount & { quotes: number }
 type Outcomes = {
   byStatus: Record<string, number>
-  money: { open: Amount; won: Amount; lost: Amount }
+  money: { open: Amount; won: Amount; lost: Amount; withdrawn: Amount }
   acceptance: {
     ofSent: string | null
     ofDecided: string | null
@@ -298,6 +298,7 @@ function toOutcomes(quotes: Quote[], today: string): Outcomes {
   const open = withStatus('sent')
   const won = withStatus('accepted')
   const lost = withStatus('rejected', 'expired')
+  const withdrawn = withStatus('withdrawn')
   const count = (group: Quote[]) => BigInt(group.length)
   const rate = (measure: (group: Quote[]) => bigint, ...groups: Quote[][]) =>
     ratio(
@@ -312,8 +313,14 @@ function toOutcomes(quotes: Quote[], today: string): Outcomes {
       accepted: won.length,
       rejected: withStatus('rejected').length,
       expired: withStatus('expired').length,
+      withdrawn: withdrawn.length,
     },
-    money: { open: revenueOf(open), won: revenueOf(won), lost: revenueOf(lost) },
+    money: {
+      open: revenueOf(open),
+      won: revenueOf(won),
+      lost: revenueOf(lost),
+      withdrawn: revenueOf(withdrawn),
+    },
     acceptance: {
       ofSent: rate(count, open, won, lost),
       ofDecided: rate(count, won, lost),

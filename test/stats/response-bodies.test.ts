@@ -27,52 +27,56 @@ async function serviceWithQuotes(t: Test) {
 
 /** The header and the rows of the CSV. Empty cells at the end of a row are left out here. */
 const csvColumns =
-  'dimension,key,quotes,accepted,revenue,currency,draft,sent,rejected,expired,open,lost,' +
-  'ofSent,ofDecided,ofSentValue,ofDecidedValue,meanDays,medianDays'
+  'dimension,key,quotes,accepted,revenue,currency,draft,sent,rejected,expired,withdrawn,open,' +
+  'lost,withdrawnNet,ofSent,ofDecided,ofSentValue,ofDecidedValue,meanDays,medianDays'
 const csvRows = `
-total,2026-03-01/2026-04-30,3,2,1234.50,EUR,0,0,1,0,0.00,100.00,\
+total,2026-03-01/2026-04-30,3,2,1234.50,EUR,0,0,1,0,0,0.00,100.00,0.00,\
 0.6667,0.6667,0.9251,0.9251,18.0,23.0
 status,draft,0
 status,sent,0
 status,accepted,2
 status,rejected,1
 status,expired,0
-acceptance,ofSent,,0.6667,,,,,,,,,0.6667
-acceptance,ofDecided,,0.6667,,,,,,,,,,0.6667
-acceptance,ofSentValue,,,,,,,,,,,,,0.9251
-acceptance,ofDecidedValue,,,,,,,,,,,,,,0.9251
-money,open,,,,EUR,,,,,0.00
+status,withdrawn,0
+acceptance,ofSent,,0.6667,,,,,,,,,,,0.6667
+acceptance,ofDecided,,0.6667,,,,,,,,,,,,0.6667
+acceptance,ofSentValue,,,,,,,,,,,,,,,0.9251
+acceptance,ofDecidedValue,,,,,,,,,,,,,,,,0.9251
+money,open,,,,EUR,,,,,,0.00
 money,won,,,1234.50,EUR
-money,lost,,,,EUR,,,,,,100.00
+money,lost,,,,EUR,,,,,,,100.00
+money,withdrawn,,,,EUR,,,,,,,,0.00
 daysToDecision,quotes,3
-daysToDecision,mean,,,,,,,,,,,,,,,18.0
-daysToDecision,median,,,,,,,,,,,,,,,,23.0
+daysToDecision,mean,,,,,,,,,,,,,,,,,18.0
+daysToDecision,median,,,,,,,,,,,,,,,,,,23.0
 average,,,,1234.50,EUR
 currency,EUR,,1,1234.50,EUR
 currency,JPY,,1,5000,JPY
 unconverted,JPY,,1,5000,JPY
-country,ES,1,1,1234.50,EUR,0,0,0,0,0.00,0.00,1.0000,1.0000,1.0000,1.0000,23.0,23.0
-country,FR,1,0,0.00,EUR,0,0,1,0,0.00,100.00,0.0000,0.0000,0.0000,0.0000,8.0,8.0
-country,unknown,1,1,0.00,EUR,0,0,0,0,0.00,0.00,1.0000,1.0000,,,23.0,23.0
-month,2026-03,3,2,1234.50,EUR,0,0,1,0,0.00,100.00,0.6667,0.6667,0.9251,0.9251,18.0,23.0
-month,2026-04,0,0,0.00,EUR,0,0,0,0,0.00,0.00
-comparison total,2025-03-01/2025-04-30,1,1,2000.00,EUR,0,0,0,0,0.00,0.00,\
+country,ES,1,1,1234.50,EUR,0,0,0,0,0,0.00,0.00,0.00,1.0000,1.0000,1.0000,1.0000,23.0,23.0
+country,FR,1,0,0.00,EUR,0,0,1,0,0,0.00,100.00,0.00,0.0000,0.0000,0.0000,0.0000,8.0,8.0
+country,unknown,1,1,0.00,EUR,0,0,0,0,0,0.00,0.00,0.00,1.0000,1.0000,,,23.0,23.0
+month,2026-03,3,2,1234.50,EUR,0,0,1,0,0,0.00,100.00,0.00,0.6667,0.6667,0.9251,0.9251,18.0,23.0
+month,2026-04,0,0,0.00,EUR,0,0,0,0,0,0.00,0.00,0.00
+comparison total,2025-03-01/2025-04-30,1,1,2000.00,EUR,0,0,0,0,0,0.00,0.00,0.00,\
 1.0000,1.0000,1.0000,1.0000,5.0,5.0
 comparison status,draft,0
 comparison status,sent,0
 comparison status,accepted,1
 comparison status,rejected,0
 comparison status,expired,0
-comparison acceptance,ofSent,,1.0000,,,,,,,,,1.0000
-comparison acceptance,ofDecided,,1.0000,,,,,,,,,,1.0000
-comparison acceptance,ofSentValue,,,,,,,,,,,,,1.0000
-comparison acceptance,ofDecidedValue,,,,,,,,,,,,,,1.0000
-comparison money,open,,,,EUR,,,,,0.00
+comparison status,withdrawn,0
+comparison acceptance,ofSent,,1.0000,,,,,,,,,,,1.0000
+comparison acceptance,ofDecided,,1.0000,,,,,,,,,,,,1.0000
+comparison acceptance,ofSentValue,,,,,,,,,,,,,,,1.0000
+comparison acceptance,ofDecidedValue,,,,,,,,,,,,,,,,1.0000
+comparison money,open,,,,EUR,,,,,,0.00
 comparison money,won,,,2000.00,EUR
-comparison money,lost,,,,EUR,,,,,,0.00
+comparison money,lost,,,,EUR,,,,,,,0.00
+comparison money,withdrawn,,,,EUR,,,,,,,,0.00
 comparison daysToDecision,quotes,1
-comparison daysToDecision,mean,,,,,,,,,,,,,,,5.0
-comparison daysToDecision,median,,,,,,,,,,,,,,,,5.0
+comparison daysToDecision,mean,,,,,,,,,,,,,,,,,5.0
+comparison daysToDecision,median,,,,,,,,,,,,,,,,,,5.0
 comparison average,,,,2000.00,EUR
 comparison currency,EUR,,1,2000.00,EUR
 change,,2.0000,1.0000,-0.3828
@@ -116,10 +120,10 @@ t.test('CSV contains the same numbers in long form', async (t) => {
     'attachment; filename="stats-2026-03-01-2026-04-30.csv"',
     'the file is named after its period',
   )
-  t.match(response.body, /\r\nasOf,\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ,{16}\r\ntotal,/)
+  t.match(response.body, /\r\nasOf,\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ,{18}\r\ntotal,/)
   t.equal(withoutAsOf(response.body), expectedCsv())
   const spanish = await app.inject(`/api/stats?${twoMonths}&format=csv&locale=es`)
-  t.match(spanish.body, /\r\nasOf;\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ;{16}\r\ntotal;/)
+  t.match(spanish.body, /\r\nasOf;\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ;{18}\r\ntotal;/)
   t.match(spanish.body, /^total;2026-03-01\/2026-04-30;3;2;1234,50;EUR;.*;0,9251;18,0;23,0\r$/m)
   t.match(spanish.body, /^change;;2,0000;1,0000;-0,3828;+\r$/m, 'a negative number stays a number')
   t.equal(parse(spanish.body, { delimiter: ';' }).length, parse(response.body).length)

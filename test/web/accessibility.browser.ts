@@ -91,7 +91,14 @@ t.test('the page of a quote, in every status and language', async (t) => {
     pdfLink: string | null = '?format=pdf',
   ) => page.setContent(renderPage(quote, language, pdfLink))
   let turn = 0
-  for (const status of ['sent', 'accepted', 'rejected', 'expired', 'superseded'] as const)
+  for (const status of [
+    'sent',
+    'accepted',
+    'rejected',
+    'expired',
+    'withdrawn',
+    'superseded',
+  ] as const)
     for (const language of languages) {
       await showQuote({ ...linkedQuote, status }, language)
       const shownIn = language === 'es' && status === 'accepted' ? looks : takeTurns(turn)

@@ -317,7 +317,7 @@ t.test(
       )
       t.same(
         (await readCells(page, '#statuses')).map(([, count]) => Number(count)),
-        (['accepted', 'sent', 'rejected', 'expired', 'draft'] as const).map(
+        (['accepted', 'sent', 'rejected', 'expired', 'withdrawn', 'draft'] as const).map(
           (status) => stats.quotes.byStatus[status],
         ),
       )

@@ -42,10 +42,12 @@ create table quotes (
     check (number = btrim(number, E' \t\n\r') and number <> '' and length(number) <= 64),
   -- 1 for the first version. When a version is sent, the older ones become superseded.
   version integer not null default 1 check (version >= 1),
-  -- draft: not sent, invisible outside; sent; accepted; rejected; expired; superseded: replaced by
-  -- a newer version. A sent quote past valid_until counts as expired by itself.
+  -- draft: not sent, invisible outside; sent; accepted; rejected; expired; withdrawn: taken back by
+  -- the seller; superseded: replaced by a newer version. A sent quote past valid_until counts as
+  -- expired by itself.
   status text not null
-    check (status in ('draft', 'sent', 'accepted', 'rejected', 'expired', 'superseded')),
+    check (status in ('draft', 'sent', 'accepted', 'rejected', 'expired', 'withdrawn',
+      'superseded')),
   -- The customer, if known. The customer_… columns are the copy on the quote.
   customer_id bigint references customers on delete set null,
   -- The buyer's name on the quote.

@@ -60,12 +60,16 @@ create table quote_figures (
   rejected bigint not null,
   -- Quotes with status expired, and sent quotes that are no longer valid.
   expired bigint not null,
+  -- Quotes with status withdrawn.
+  withdrawn bigint not null,
   -- Net of sent in the base currency, of the quotes that have a rate.
   open_net numeric not null,
   -- Net of accepted in the base currency, of the quotes that have a rate.
   won_net numeric not null,
   -- Net of rejected and expired in the base currency, of the quotes that have a rate.
   lost_net numeric not null,
+  -- Net of withdrawn in the base currency, of the quotes that have a rate.
+  withdrawn_net numeric not null,
   -- Net of accepted in the currency of the quotes.
   own_net numeric not null,
   -- Accepted quotes without a rate: part of own_net, not of won_net.
@@ -217,9 +221,11 @@ language sql immutable parallel safe as $$
     sign * (s.status = 'accepted')::integer,
     sign * (s.status = 'rejected')::integer,
     sign * (s.status = 'expired')::integer,
+    sign * (s.status = 'withdrawn')::integer,
     case when s.status = 'sent' then sign * coalesce(s.base_net, 0) else 0 end,
     case when s.status = 'accepted' then sign * coalesce(s.base_net, 0) else 0 end,
     case when s.status in ('rejected', 'expired') then sign * coalesce(s.base_net, 0) else 0 end,
+    case when s.status = 'withdrawn' then sign * coalesce(s.base_net, 0) else 0 end,
     case when s.status = 'accepted' then sign * q.net else 0 end,
     sign * (s.status = 'accepted' and s.base_net is null)::integer,
     case when s.status = 'accepted' and s.base_net is null then sign * q.net else 0 end,

@@ -261,8 +261,8 @@ function CountriesTable({ stats, filters, showsAll }: Shown & { showsAll: boolea
 }
 
 export function StatusesTable({ quotes }: Stats) {
-  const { draft, sent, accepted, rejected, expired } = quotes.byStatus
-  const counts = Object.entries({ accepted, sent, rejected, expired, draft })
+  const { accepted, draft, ...others } = quotes.byStatus
+  const counts = Object.entries({ accepted, ...others, draft })
   const max = Math.max(...counts.map(([, count]) => count))
   return (
     <Table caption={texts.byStatus} headings={[texts.statusHeading, texts.quotes, texts.share]}>

@@ -153,6 +153,7 @@ t.test('every status but sent has a banner with text', async (t) => {
     ['accepted', 'Aceptado.', 'Accepted.'],
     ['rejected', 'Rechazado.', 'Rejected.'],
     ['expired', 'Vencido.', 'Expired.'],
+    ['withdrawn', 'Retirado.', 'Withdrawn.'],
     ['superseded', 'Sustituido.', 'Superseded.'],
   ] as const) {
     t.ok(getVisibleText(renderPage({ ...linkedQuote, status }, 'es', pdfLink)).includes(es), es)

@@ -92,7 +92,7 @@ t.test('the metadata of a PDF contain the hash and the number as they are', asyn
 t.test(
   'page, JSON and PDF have the same content in Spanish and English and every status',
   async (t) => {
-    const statuses = ['sent', 'accepted', 'rejected', 'expired', 'superseded'] as const
+    const statuses = ['sent', 'accepted', 'rejected', 'expired', 'withdrawn', 'superseded'] as const
     for (const language of languages) {
       for (const status of statuses) {
         const quote = {

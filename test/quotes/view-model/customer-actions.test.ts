@@ -59,7 +59,7 @@ t.test('a customer accepts, asks, or asks for an updated quote by email', async 
   t.same(Object.keys(readReplies(render({ ...linkedQuote, status: 'accepted' }))), [
     'Hacer una pregunta',
   ])
-  for (const status of ['expired', 'rejected', 'superseded'] as const)
+  for (const status of ['expired', 'rejected', 'withdrawn', 'superseded'] as const)
     t.same(Object.keys(readReplies(render({ ...linkedQuote, status }))), [
       'Pedir uno actualizado',
       'Hacer una pregunta',
@@ -77,6 +77,7 @@ t.test('only a quote that can be accepted or is accepted shows where to pay', as
     ['accepted', true],
     ['rejected', false],
     ['expired', false],
+    ['withdrawn', false],
     ['superseded', false],
   ] as const) {
     const quote = { ...linkedQuote, status }

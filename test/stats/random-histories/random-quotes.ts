@@ -43,6 +43,7 @@ export const arbitraryQuote = fc
       'accepted',
       'rejected',
       'expired',
+      'withdrawn',
       'superseded',
     ) as fc.Arbitrary<Quote['status']>,
     country: fc.constantFrom(null, 'ES', 'FR', 'US'),
