@@ -42,23 +42,14 @@ export function unknownHostWarning(publicBaseUrl: string): string {
   )
 }
 
-/** Most requests have one of a few Hosts. The limit protects the memory from invented ones. */
-const maxKnownHosts = 100
-
 /** Returns a function that checks whether a Host is allowed, on any port. */
 function createHostCheck({ publicBaseUrl, allowedHosts, allowsAddresses }: HostOptions) {
   const names = new Set([new URL(publicBaseUrl).hostname, ...allowedHosts.map(toRequestedName)])
   if (names.has('*')) return () => true
-  const known = new Map<string, boolean>()
   return (host: string | undefined): boolean => {
     if (host === undefined) return true
-    const cached = known.get(host)
-    if (cached !== undefined) return cached
     const name = getHostName(host)
-    const isAllowed =
-      names.has(name) || isLoopbackName(name) || (allowsAddresses && isAddress(name))
-    if (known.size < maxKnownHosts) known.set(host, isAllowed)
-    return isAllowed
+    return names.has(name) || isLoopbackName(name) || (allowsAddresses && isAddress(name))
   }
 }
 
