@@ -173,6 +173,9 @@ export type Tables = {
     default_tax_reason: string | null
     notes: string | null
     internal_notes: string | null
+    global_discount_percent: Numeric | null
+    global_discount_amount: Numeric | null
+    withholding_percent: Numeric | null
     net: Generated<Numeric>
     tax: Generated<Numeric>
     gross: Generated<Numeric>
@@ -180,18 +183,19 @@ export type Tables = {
   quote_lines: {
     quote_id: string
     position: number
+    kind: Generated<'line' | 'optional' | 'heading' | 'text'>
     sku: string | null
     description: string
-    quantity: Numeric
+    quantity: Numeric | null
     unit: string | null
-    unit_price: Numeric
+    unit_price: Numeric | null
     discount_percent: Generated<Numeric>
     tax_rate: Numeric | null
     surcharge_rate: Numeric | null
     tax_reason: string | null
     hs_code: string | null
     origin_country: string | null
-    net: Numeric
+    net: Generated<Numeric>
   }
   /** `quote` and `lines` are as PostgreSQL writes rows and arrays of rows. */
   quote_changes: {

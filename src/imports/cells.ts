@@ -25,6 +25,8 @@ export type CellReader = (cell: string) => string | { problem: string }
 export type Column = {
   /** A file must have it, and none of its cells may be empty. */
   isRequired?: true
+  /** A rule says which cells of a required column may be empty. */
+  mayBeEmpty?: true
   /** None of its cells may be empty, if a file has it. */
   isFilled?: true
   /** The form depends on the format of the file. A percentage may have a percent sign. */
@@ -338,8 +340,8 @@ export function createRowReader(
       ? createDateReader(format)
       : createNumberReader(format, form === 'percentage')
   })
-  const emptyProblems = definitions.map(({ isRequired, isFilled }) =>
-    isRequired || isFilled ? 'is missing' : undefined,
+  const emptyProblems = definitions.map(({ isRequired, isFilled, mayBeEmpty }) =>
+    (isRequired && !mayBeEmpty) || isFilled ? 'is missing' : undefined,
   )
   const rowRules = rules.flatMap((rule: CrossCellRule) => {
     const [index, other] = rule.columns.map((name) => columns.indexOf(name)) as [number, number]

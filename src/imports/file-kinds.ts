@@ -1,6 +1,7 @@
 // The kinds of files: their columns, each declared once with the names that other programs give it,
 // how its cells are read and checked, and the rules between the cells of a row. The rules mirror the
 // constraints of the schema.
+import { getCurrencyDigits } from '../company/currencies.ts'
 import { quoteStatuses, statusNames } from '../database/quote-statuses.ts'
 import { type ProductField, productFields } from '../products/fields.ts'
 import { languages } from '../texts/languages.ts'
@@ -40,7 +41,7 @@ import {
   readStatus,
   readUnit,
 } from './cells.ts'
-import { foldName } from './known-words.ts'
+import { foldName, lineKindWords } from './known-words.ts'
 
 function defineFile(
   key: string,
@@ -212,6 +213,21 @@ const quoteFieldColumns = {
     check: checkTaxReason,
     aliases: 'default exemption reason, motivo exención general, causa exención general',
   },
+  global_discount_percent: {
+    form: 'percentage',
+    check: checkPercentage,
+    aliases: 'global discount, descuento global, dto global, descuento general, dto general',
+  },
+  global_discount_amount: {
+    form: 'number',
+    check: checkDecimal(15, 4, 'zeroOrMore'),
+    aliases: 'importe descuento global, importe dto global, descuento global importe',
+  },
+  withholding_percent: {
+    form: 'percentage',
+    check: checkPercentage,
+    aliases: 'withholding, withholding tax, retención, porcentaje retención, irpf, retención irpf',
+  },
   notes: {
     check: checkLength(10_000),
     aliases: 'note, terms and conditions, observaciones, notas',
@@ -225,6 +241,12 @@ const quoteLineColumns = {
     check: checkPositiveInteger,
     aliases: 'line, line number, sequence, línea, nº línea, posición',
   },
+  kind: {
+    read: (cell) => lineKindWords[foldName(cell)] ?? cell,
+    check: checkOneOf(['line', 'optional', 'heading', 'text']),
+    aliases:
+      'line kind, line type, display type, order lines display type, tipo de línea, tipo línea',
+  },
   sku: { check: checkSku, aliases: productFields.sku.aliases },
   description: {
     isRequired: true,
@@ -235,14 +257,16 @@ const quoteLineColumns = {
   },
   quantity: {
     isRequired: true,
+    mayBeEmpty: true,
     form: 'number',
-    check: checkDecimal(12, 6, 'notZero'),
+    check: checkDecimal(12, 6, 'any'),
     aliases:
       'qty, order lines quantity, product uom qty, cantidad, cant, unidades, uds, ordered quantity',
   },
   unit: { read: readUnit, check: checkUnit, aliases: productFields.unit.aliases },
   unit_price: {
     isRequired: true,
+    mayBeEmpty: true,
     form: 'number',
     check: checkDecimal(15, 8, 'any'),
     aliases:
@@ -295,6 +319,10 @@ export const quoteColumns: readonly QuoteColumn[] = [
   ...quoteLineFields,
 ]
 
+/** Whether an amount has more decimals than its currency, without zeros at the end. */
+const hasMoreDigits = (amount: string, currency: string) =>
+  (/\.(\d*[1-9])/.exec(amount)?.[1]?.length ?? 0) > (getCurrencyDigits(currency) ?? 4)
+
 const notBeforeIssue = (column: 'valid_until' | 'decided_on'): CrossCellRule => ({
   columns: [column, 'issued_on'],
   // ISO dates sort as text.
@@ -310,6 +338,26 @@ const dependsOn = (column: QuoteColumn, other: QuoteColumn, problem: string): Cr
 })
 
 const undecidedStatuses: string[] = statusNames.filter((name) => !quoteStatuses[name].isDecided)
+
+const isPriced = (kind: string) => kind !== 'heading' && kind !== 'text'
+
+/** A heading or text may have zeros, which other programs write there. */
+const belongsToPricedLine = (column: QuoteColumn): CrossCellRule => ({
+  columns: [column, 'kind'],
+  findProblem: (cell, kind) =>
+    isPriced(kind) || /^[-0.]*$/.test(cell)
+      ? undefined
+      : `${quoteForMessage(cell)} is given, but the kind of the line is ${kind}`,
+})
+
+const pricedLineNeeds = (column: QuoteColumn, check?: CellCheck): CrossCellRule => ({
+  columns: [column, 'kind'],
+  findProblem(cell, kind, codes) {
+    if (!isPriced(kind)) return undefined
+    return cell === '' ? 'is missing' : check?.(cell, cell, codes)
+  },
+})
+
 const decisionHasStatus: CrossCellRule = {
   columns: ['decided_on', 'status'],
   findProblem: (decidedOn, status) =>
@@ -337,6 +385,25 @@ const quoteFile = defineFile('number', { ...quoteFieldColumns, ...quoteLineColum
       reason && /[1-9]/.test(rate) ? `is given, but the tax_rate is ${rate}` : undefined,
   },
   dependsOn('surcharge_rate', 'tax_rate', 'is given without a tax_rate'),
+  {
+    columns: ['global_discount_amount', 'global_discount_percent'],
+    findProblem: (amount, percent) =>
+      /[1-9]/.test(amount) && /[1-9]/.test(percent)
+        ? 'is given beside global_discount_percent: a quote has one of both'
+        : undefined,
+  },
+  {
+    columns: ['global_discount_amount', 'currency'],
+    findProblem: (amount, currency) =>
+      hasMoreDigits(amount, currency)
+        ? `${quoteForMessage(amount)} has more decimals than ${currency}`
+        : undefined,
+  },
+  pricedLineNeeds('quantity', checkDecimal(12, 6, 'notZero')),
+  pricedLineNeeds('unit_price'),
+  ...quoteLineFields
+    .filter((field) => !['position', 'kind', 'description'].includes(field))
+    .map(belongsToPricedLine),
 ])
 
 const { number, version, status, decided_on } = quoteFieldColumns

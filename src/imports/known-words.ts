@@ -1,4 +1,4 @@
-// Words that people and programs write for statuses and units, by what they mean.
+// Words that people and programs write for statuses, lines and units, by what they mean.
 import { quoteStatuses } from '../database/quote-statuses.ts'
 
 /** Statuses of quotes as people and programs write them, in lower case and without accents. */
@@ -6,6 +6,16 @@ export const statusWords: Record<string, string> = Object.assign(
   {},
   ...Object.entries(quoteStatuses).map(([status, { words = status }]) => listWords(status, words)),
 )
+
+/** Kinds of lines, also as Odoo writes them. */
+export const lineKindWords: Record<string, string> = {
+  ...listWords('line', 'linea articulo producto product item'),
+  ...listWords('optional', 'opcional alternativa'),
+  ...listWords('heading', 'section seccion capitulo titulo encabezado'),
+  ...listWords('text', 'texto nota note comentario comment'),
+  'line section': 'heading',
+  'line note': 'text',
+}
 
 /** Codes of UN/ECE Recommendation 20 by the words for them, in lower case and without accents. */
 export const unitWords: Record<string, string> = {

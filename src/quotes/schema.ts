@@ -34,6 +34,19 @@ const LocalDate = Type.String({
 
 export const QuoteLine = Type.Object({
   position: Type.Integer({ minimum: 1 }),
+  kind: Type.Optional(
+    Type.Unsafe<'line' | 'optional' | 'heading' | 'text'>(
+      Type.Union(
+        ['line', 'optional', 'heading', 'text'].map((kind) => Type.Literal(kind)),
+        {
+          description:
+            'Only the lines of the kind `line` are in the totals. `optional`: an offer beside them. ' +
+            '`heading` begins a section, and `text` stands between lines: both have a description, ' +
+            'and 0 as quantity, price and net. Older links lack it: then it is `line`',
+        },
+      ),
+    ),
+  ),
   sku: Text,
   description: Type.String(),
   quantity: PossiblyNegativeDecimal,
@@ -51,13 +64,23 @@ export const QuoteLine = Type.Object({
     Nullable(
       Type.Object(
         { code: DescribedText('Null for a text of the seller'), text: Type.String() },
-        { description: 'Why the line has no tax. The legal texts contain it. Older links lack it' },
+        {
+          description:
+            'Why the line has no tax. The legal texts contain it, unless the line is optional. Older ' +
+            'links lack it',
+        },
       ),
     ),
   ),
   hsCode: DescribedText('Harmonised System code'),
   originCountry: DescribedText('ISO 3166-1 alpha-2'),
   net: Money,
+  subtotal: Type.Optional(
+    Nullable({
+      ...Money,
+      description: 'Of a heading: the sum of the lines up to the next one. Older links lack it',
+    }),
+  ),
 })
 
 const CountryCode = Type.Optional(
@@ -128,7 +151,23 @@ export const QuoteDocument = Type.Object({
   lines: Type.Array(QuoteLine),
   totals: Type.Object({
     net: Money,
-    discounts: Money,
+    discounts: { ...Money, description: 'The discounts of single lines, already in their nets' },
+    discount: Type.Optional(
+      Nullable(
+        Type.Object(
+          {
+            percent: Nullable(Decimal),
+            base: { ...Money, description: 'The sum of the lines, before the discount' },
+            amount: Money,
+          },
+          {
+            description:
+              'The discount on the whole quote. `net` and the bases of the taxes are after it. ' +
+              'Older links lack it',
+          },
+        ),
+      ),
+    ),
     taxes: Type.Array(
       Type.Object({
         rate: Decimal,
@@ -152,6 +191,18 @@ export const QuoteDocument = Type.Object({
       }),
     ),
     gross: Money,
+    withheld: Type.Optional(
+      Nullable(
+        Type.Object(
+          { rate: Decimal, amount: Money, amountDue: Money },
+          {
+            description:
+              'Tax that the customer withholds from `net` and pays to the state, such as Spanish ' +
+              'IRPF. `amountDue` is `gross` less this amount. Older links lack it',
+          },
+        ),
+      ),
+    ),
   }),
   trade: Type.Object({
     incoterm: Nullable(Type.Object({ code: Type.String(), edition: Type.String(), place: Text })),
@@ -168,6 +219,9 @@ export const QuoteDocument = Type.Object({
   notes: Text,
 })
 export type QuoteDocument = Static<typeof QuoteDocument>
+
+/** Whether a line is in the totals. */
+export const isCounted = ({ kind = 'line' }: QuoteDocument['lines'][number]) => kind === 'line'
 
 const LinkedQuoteStatus = Type.Union(
   visibleStatuses.map((status) => Type.Literal(status)),

@@ -73,11 +73,19 @@ export const quotes = {
   /** The link from the lines of a long quote to its totals. */
   jumpToTotal: 'Go to the total',
   discounts: 'Discounts, already applied',
+  /** Marks a line. */
+  optional: 'Optional, not in the total',
+  /** Of a section, and before the discount on the whole quote. */
+  subtotal: 'Subtotal',
+  globalDiscount: 'Discount',
   netTotal: 'Net total',
   taxAt: (label: string, rate: string) => `${label} ${rate}`,
   surchargeAt: (rate: string) => `Equivalence surcharge ${rate}`,
   onBase: (base: string) => `on ${base}`,
   untaxed: 'Not taxed',
+  /** A tax that the customer withholds. IRPF follows if the seller is in Spain. */
+  withheld: 'Withholding tax',
+  amountDue: 'Amount due',
   noTax: 'No tax stated',
   /** Why a line has no tax, by the codes of tax_reason_codes() in SQL. */
   taxReasons: {

@@ -87,7 +87,17 @@ create table quotes (
   notes text check (length(notes) <= 10000),
   -- For the company only: in no document, response or log.
   internal_notes text check (length(internal_notes) <= 10000),
-  -- Sum of the line nets. Statistics use it. See the function quote_totals.
+  -- Discount on the whole quote in percent of the sum of its lines, or as an amount: one of both.
+  global_discount_percent numeric
+    check (global_discount_percent between 0 and 100
+      and scale(trim_scale(global_discount_percent)) <= 4),
+  global_discount_amount numeric check (global_discount_amount >= 0),
+  -- Tax that the customer withholds, in percent of net, such as 15 of Spanish IRPF. It is below the
+  -- total, and in no amount of the statistics.
+  withholding_percent numeric
+    check (withholding_percent between 0 and 100 and scale(trim_scale(withholding_percent)) <= 4),
+  -- Sum of the line nets less the global discount. Statistics use it. See the function
+  -- quote_totals.
   net numeric not null default 0 check (net >= 0 and net < 1e30),
   -- Taxes and surcharges. Below 0 if deductions have a higher rate than the rest.
   tax numeric not null default 0 check (abs(tax) < 1e30),
@@ -100,7 +110,8 @@ create table quotes (
   default_tax_reason text check (is_tax_reason(default_tax_reason)),
   constraint quotes_number_version unique (number, version),
   constraint quotes_amounts_have_currency_digits check
-    (greatest(scale(trim_scale(net)), scale(trim_scale(tax))) <= currency_digits(currency)),
+    (greatest(scale(trim_scale(net)), scale(trim_scale(tax)),
+      scale(trim_scale(global_discount_amount))) <= currency_digits(currency)),
   constraint quotes_currency_in_use check (issued_on < currency_ended_on(currency)),
   constraint quotes_decided_after_issue check (decided_on >= issued_on),
   constraint quotes_decision_has_status check
@@ -108,6 +119,8 @@ create table quotes (
   constraint quotes_gross_is_net_and_tax check (gross = (net + tax)),
   -- A typing error in a year would give the statistics thousands of empty years.
   constraint quotes_not_misdated check (issued_on <= '2099-12-31' and decided_on <= '2099-12-31'),
+  constraint quotes_one_global_discount check
+    (global_discount_percent is null or global_discount_amount is null),
   constraint quotes_place_has_incoterm check (incoterm_place is null or incoterm is not null),
   constraint quotes_valid_after_issue check (valid_until >= issued_on),
   constraint quotes_one_current_version exclude (number with =)
@@ -124,18 +137,21 @@ create table quote_lines (
   quote_id bigint not null references quotes on delete cascade,
   -- Position of the line in the quote, from 1. Gaps are allowed.
   position integer not null check (position >= 1),
+  -- line: it counts. optional: an offer that is in no sum. heading: begins a section, which ends at
+  -- the next one. text: a text between lines. The last two have a description only.
+  kind text not null default 'line' check (kind in ('line', 'optional', 'heading', 'text')),
   -- Free text, usually the SKU of a product.
   sku text check (length(sku) <= 100),
   -- Text of the line for the customer.
   description text not null
     check (btrim(description, E' \t\n\r') <> '' and length(description) <= 10000),
   -- Never 0. Below 0 for returns.
-  quantity numeric not null
+  quantity numeric
     check (quantity <> 0 and abs(quantity) < 1e12 and scale(trim_scale(quantity)) <= 6),
   -- UN/ECE Recommendation 20 code of the unit; null: not stated.
   unit text check (unit ~ '^[A-Z0-9]{2,3}$'),
   -- In the currency of the quote. Below 0 for deductions.
-  unit_price numeric not null
+  unit_price numeric
     check (abs(unit_price) < 1e15 and scale(trim_scale(unit_price)) <= 8),
   -- Discount in percent of the price, 0 to 100.
   discount_percent numeric not null default 0
@@ -153,8 +169,12 @@ create table quote_lines (
   -- Country of origin of the goods; null: not stated.
   origin_country text references countries,
   -- In the currency of the quote, see the function line_net. Below 0 if quantity or price is.
-  net numeric not null check (abs(net) < 1e27 and scale(trim_scale(net)) <= 4),
+  net numeric not null default 0 check (abs(net) < 1e27 and scale(trim_scale(net)) <= 4),
   primary key (quote_id, position),
+  constraint quote_lines_kind_has_values check (case when kind in ('line', 'optional')
+    then quantity is not null and unit_price is not null
+    else num_nonnulls(sku, quantity, unit, unit_price, tax_rate, surcharge_rate, tax_reason, hs_code,
+      origin_country) = 0 and discount_percent = 0 and net = 0 end),
   constraint quote_lines_reason_has_no_tax check (tax_reason is null or coalesce(tax_rate, 0) = 0),
   constraint quote_lines_surcharge_has_tax check (surcharge_rate is null or tax_rate is not null)
 );
@@ -178,12 +198,26 @@ return case
   else 'export' end;
 
 -- Returns quantity × unit price less discount, rounded half away from zero to the digits of the
--- currency.
+-- currency. 0 for headings and texts, which have neither.
 create function line_net(
   quantity numeric, unit_price numeric, discount_percent numeric, digits integer
 ) returns numeric
 language sql immutable parallel safe
-return round(quantity * unit_price * (100 - discount_percent) * 0.01, digits);
+return case when quantity is null and unit_price is null then 0
+  else round(quantity * unit_price * (100 - discount_percent) * 0.01, digits) end;
+
+-- Returns the part of a global discount on the first bases of a quote, `some` of `total`. The parts
+-- up to each base are rounded half away from zero, and a base gets the difference to the one before
+-- it. So the parts add up to the discount, and each is its exact share within one minor unit.
+create function discount_on(
+  some numeric, total numeric, percent numeric, amount numeric, digits integer
+) returns numeric
+language sql immutable parallel safe
+return case when percent is not null then round(some * percent * 0.01, digits)
+  when amount is null or total = 0 then coalesce(amount, 0)
+  -- The decimals of the quotient are those of the dividend: enough to see on which side of a half
+  -- it is.
+  else round(round(some * amount, 40) / total, digits) end;
 
 -- Returns a tax or surcharge on a sum of lines, rounded half away from zero: the one definition,
 -- for totals, documents, imports and checks. An unknown rate is 0.
@@ -191,27 +225,50 @@ create function tax_amount(base numeric, rate numeric, digits integer) returns n
 language sql immutable parallel safe
 return round(base * coalesce(rate, 0) * 0.01, digits);
 
+-- Returns the sums of the lines of a quote by tax rate, before and after its global discount.
+create function quote_tax_bases(wanted_quote_id bigint) returns
+  table(tax_rate numeric, surcharge_rate numeric, undiscounted numeric, base numeric)
+language sql stable parallel safe
+begin atomic
+  select b.tax_rate, b.surcharge_rate, b.undiscounted, b.undiscounted
+    - discount_on(b.up_to, b.total, b.percent, b.amount, b.digits)
+    + discount_on(b.up_to - b.undiscounted, b.total, b.percent, b.amount, b.digits)
+  from (
+    select l.tax_rate, l.surcharge_rate, sum(n.net) as undiscounted,
+      sum(sum(n.net)) over (order by l.tax_rate desc nulls last, l.surcharge_rate desc nulls last)
+        as up_to,
+      sum(sum(n.net)) over () as total,
+      q.global_discount_percent as percent, q.global_discount_amount as amount, c.digits
+    from quotes q
+    join currencies c on c.code = q.currency
+    join quote_lines l on l.quote_id = q.id and l.kind = 'line'
+    cross join lateral line_net(l.quantity, l.unit_price, l.discount_percent, c.digits) n (net)
+    where q.id = wanted_quote_id
+    group by l.tax_rate, l.surcharge_rate, q.id, c.digits
+  ) b;
+end;
+
 -- Computes net, tax and gross of a quote. The tax at a rate is computed on the sum of the lines
--- with this rate.
+-- with this rate, less its part of the global discount.
 create function quote_totals(
   wanted_quote_id bigint, out net numeric, out tax numeric, out gross numeric
 )
 language sql stable parallel safe
 begin atomic
-  with taxes as (
-    select sum(line_net(l.quantity, l.unit_price, l.discount_percent, c.digits)) as base,
-      l.tax_rate, l.surcharge_rate, c.digits
-    from quote_lines l
-    join quotes q on q.id = l.quote_id
-    join currencies c on c.code = q.currency
-    where l.quote_id = wanted_quote_id
-    group by l.tax_rate, l.surcharge_rate, c.digits
-  ), sums as (
-    select coalesce(sum(base), 0) as net,
+  with totals as (
+    select coalesce(sum(b.undiscounted), 0) as undiscounted,
       coalesce(sum(
-        tax_amount(base, tax_rate, digits) + tax_amount(base, surcharge_rate, digits)
-      ), 0) as tax
-    from taxes
+        tax_amount(b.base, b.tax_rate, currency_digits(q.currency))
+        + tax_amount(b.base, b.surcharge_rate, currency_digits(q.currency))
+      ), 0) as tax,
+      q.global_discount_percent as percent, q.global_discount_amount as amount, q.currency
+    from quotes q left join quote_tax_bases(q.id) b on true
+    where q.id = wanted_quote_id
+    group by q.id
+  ), sums as (
+    select undiscounted - discount_on(
+      undiscounted, undiscounted, percent, amount, currency_digits(currency)
+    ) as net, tax from totals
   )
   select sums.net, sums.tax, sums.net + sums.tax from sums;
 end;

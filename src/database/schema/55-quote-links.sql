@@ -219,21 +219,26 @@ begin atomic
     cross join company
     where q.id = wanted_quote_id
   ), lines as (
-    select l.*, q.currency, q.digits::integer as digits,
+    select l.*, q.currency, q.digits,
+      count(*) filter (where l.kind = 'heading') over (order by l.position) as section,
       case when coalesce(l.tax_rate, 0) = 0 then coalesce(l.tax_reason,
         case when l.tax_rate = 0 then coalesce(q.default_tax_reason,
           automatic_tax_reason(q.seller ->> 'country', q.country, l.unit)) end) end as reason,
       round(l.quantity * l.unit_price, q.digits) as undiscounted
     from quote_lines l join quote q on q.id = l.quote_id
   ), taxes as (
-    select tax_rate, surcharge_rate, currency, digits, sum(net) as base,
-      tax_amount(sum(net), tax_rate, digits) as amount,
-      case when surcharge_rate is not null then tax_amount(sum(net), surcharge_rate, digits)
+    select b.*, q.currency, q.digits,
+      tax_amount(b.base, b.tax_rate, q.digits) as amount,
+      case when b.surcharge_rate is not null then tax_amount(b.base, b.surcharge_rate, q.digits)
         end as surcharge_amount
-    from lines where tax_rate is not null
-    group by tax_rate, surcharge_rate, currency, digits
+    from quote q cross join lateral quote_tax_bases(q.id) b
+  ), sums as (
+    select coalesce(sum(undiscounted), 0) as undiscounted,
+      coalesce(sum(undiscounted - base), 0) as discount
+    from taxes
   ), reasons as (
-    -- The reasons in the order of their first lines. A reason of all lines names none.
+    -- The reasons in the order of their first lines. A reason of all lines names none. Optional
+    -- lines give none: the quote does not contain them.
     select coalesce(jsonb_agg(jsonb_build_object('reason', reason)
       || case when is_for_all then '{}' else jsonb_build_object('lines', positions) end
       order by positions -> 0), '[]') as list
@@ -241,10 +246,10 @@ begin atomic
       select reason, jsonb_agg(position order by position) as positions,
         not exists (
           select from lines other
-          where other.tax_rate > 0 or other.reason <> grouped.reason
-            or (other.tax_rate = 0 and other.reason is null)
+          where other.kind = 'line' and (other.tax_rate > 0 or other.reason <> grouped.reason
+            or (other.tax_rate = 0 and other.reason is null))
         ) as is_for_all
-      from lines grouped where reason is not null group by reason
+      from lines grouped where kind = 'line' and reason is not null group by reason
     ) by_reason
   )
   select jsonb_build_object(
@@ -263,9 +268,9 @@ begin atomic
     ),
     'lines', (
       select coalesce(jsonb_agg(jsonb_build_object(
-        'position', position, 'sku', sku, 'description', description,
-        'quantity', trim_scale(quantity)::text, 'unit', unit,
-        'unitPrice', unit_price_json(unit_price, currency, digits),
+        'position', position, 'kind', kind, 'sku', sku, 'description', description,
+        'quantity', trim_scale(coalesce(quantity, 0))::text, 'unit', unit,
+        'unitPrice', unit_price_json(coalesce(unit_price, 0), currency, digits),
         'discountPercent', trim_scale(discount_percent)::text,
         'taxRate', trim_scale(tax_rate)::text,
         'surchargeRate', trim_scale(surcharge_rate)::text,
@@ -274,14 +279,26 @@ begin atomic
           'text', tax_reason_text(reason, q.document_language, q.seller ->> 'country')
         ) end,
         'hsCode', hs_code,
-        'originCountry', origin_country, 'net', money_json(net, currency, digits)
-      ) order by position), '[]') from lines
+        'originCountry', origin_country, 'net', money_json(net, currency, digits),
+        'subtotal', case when kind = 'heading' then money_json(subtotal, currency, digits) end
+      ) order by position), '[]')
+      from (
+        select *, coalesce(sum(net) filter (where kind = 'line') over (partition by section), 0)
+          as subtotal
+        from lines
+      ) lines
     ),
     'totals', jsonb_build_object(
       'net', money_json(q.net, q.currency, q.digits),
       'discounts', money_json(
-        (select coalesce(sum(undiscounted - net), 0) from lines), q.currency, q.digits
+        (select coalesce(sum(undiscounted - net), 0) from lines where kind = 'line'),
+        q.currency, q.digits
       ),
+      'discount', case when s.discount <> 0 then jsonb_build_object(
+        'percent', trim_scale(q.global_discount_percent)::text,
+        'base', money_json(s.undiscounted, q.currency, q.digits),
+        'amount', money_json(s.discount, q.currency, q.digits)
+      ) end,
       'taxes', (
         select coalesce(jsonb_agg(jsonb_build_object(
           'rate', trim_scale(tax_rate)::text,
@@ -289,7 +306,8 @@ begin atomic
           'base', money_json(base, currency, digits),
           'amount', money_json(amount, currency, digits),
           'surchargeAmount', money_json(surcharge_amount, currency, digits)
-        ) order by tax_rate desc, surcharge_rate desc nulls last), '[]') from taxes
+        ) order by tax_rate desc, surcharge_rate desc nulls last), '[]')
+        from taxes where tax_rate is not null
       ),
       'taxLabel', (
         select jsonb_object_agg(language,
@@ -297,10 +315,14 @@ begin atomic
         from unnest(quote_languages()) as language
       ),
       'untaxedBase', (
-        select money_json(sum(net), currency, digits) from lines where tax_rate is null
-        group by currency, digits
+        select money_json(base, currency, digits) from taxes where tax_rate is null
       ),
-      'gross', money_json(q.gross, q.currency, q.digits)
+      'gross', money_json(q.gross, q.currency, q.digits),
+      'withheld', case when q.withholding_percent > 0 then jsonb_build_object(
+        'rate', trim_scale(q.withholding_percent)::text,
+        'amount', money_json(w.withheld, q.currency, q.digits),
+        'amountDue', money_json(q.gross - w.withheld, q.currency, q.digits)
+      ) end
     ),
     'trade', jsonb_build_object(
       'incoterm', case when q.incoterm is not null then jsonb_build_object(
@@ -321,7 +343,8 @@ begin atomic
         and (translated -> 'legal' <> '[]' or translated ? 'legalForLines')
       having count(*) > 0
     ), '{}')
-  from quote q, reasons r;
+  from quote q, reasons r, sums s,
+    lateral tax_amount(q.net, q.withholding_percent, q.digits) w (withheld);
 end;
 
 -- Freezes the document of a quote under the hash of a token that the caller generated. Without a

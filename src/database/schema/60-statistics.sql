@@ -19,6 +19,24 @@ return row(q.status, q.country, q.currency, q.rate, q.issued_on, q.valid_until, 
 -- SKU is empty for lines without one.
 create type accepted_lines as (lines integer, sku text, net numeric);
 
+-- What the global discount of a quote leaves of the net of each line: 0.9 after 10 %.
+create function discount_factor(q quotes) returns numeric
+language sql immutable parallel safe
+return case
+  when q.global_discount_percent is not null then (100 - q.global_discount_percent) * 0.01
+  when q.net + q.global_discount_amount > 0
+    then round(q.net, 20) / (q.net + q.global_discount_amount)
+  else 1 end;
+
+-- The lines of a quote that count, to be added or subtracted.
+create function accepted_lines_of(q quotes, sign integer) returns accepted_lines[]
+language sql stable
+return array(
+  select row(sign * count(*), coalesce(l.sku, ''), l.net * discount_factor(q))::accepted_lines
+  from quote_lines l where l.quote_id = q.id and l.kind = 'line'
+  group by coalesce(l.sku, ''), l.net
+);
+
 -- The ledger: changes of quotes that are not in the summary yet. Folding deletes its rows.
 create table quote_changes (
   -- The transaction that appended the row.

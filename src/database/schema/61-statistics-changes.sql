@@ -15,15 +15,19 @@ begin
   else
     insert into quote_changes (sign, quote, lines)
     select v.sign, v.quote, case when (v.quote).status = 'accepted'
-      and (n.status, n.country, n.currency, n.rate, n.issued_on, n.decided_on)
-        is distinct from (o.status, o.country, o.currency, o.rate, o.issued_on, o.decided_on)
-      then accepted_lines_of(v.id, v.sign) end
+      and (n.status, n.country, n.currency, n.rate, n.issued_on, n.decided_on,
+          discount_factor(row(n.*)::quotes))
+        is distinct from (o.status, o.country, o.currency, o.rate, o.issued_on, o.decided_on,
+          discount_factor(row(o.*)::quotes))
+      then accepted_lines_of(v.written, v.sign) end
     from new_rows n full join old_rows o on o.id = n.id
     cross join lateral (values
-      (1, n.id, image_of(row(n.*)::quotes)), (-1, o.id, image_of(row(o.*)::quotes))
-    ) v (sign, id, quote)
-    where image_of(row(n.*)::quotes) is distinct from image_of(row(o.*)::quotes)
-      and v.id is not null;
+      (1, row(n.*)::quotes, image_of(row(n.*)::quotes)),
+      (-1, row(o.*)::quotes, image_of(row(o.*)::quotes))
+    ) v (sign, written, quote)
+    where (image_of(row(n.*)::quotes), discount_factor(row(n.*)::quotes))
+        is distinct from (image_of(row(o.*)::quotes), discount_factor(row(o.*)::quotes))
+      and (v.written).id is not null;
   end if;
   return null;
 end $$;
@@ -35,23 +39,15 @@ create trigger append_updates after update on quotes
   referencing old table as old_rows new table as new_rows for each statement
   execute function append_quote_changes();
 
--- The lines of a quote, to be added or subtracted.
-create function accepted_lines_of(wanted_quote_id bigint, sign integer) returns accepted_lines[]
-language sql stable
-return array(
-  select row(sign * count(*), coalesce(sku, ''), net)::accepted_lines from quote_lines
-  where quote_id = wanted_quote_id group by coalesce(sku, ''), net
-);
-
 -- Appends what logical replication changes, which fires no triggers for statements.
 create function append_replicated_change() returns trigger
 language plpgsql security definer set search_path = public, pg_temp set enable_seqscan = off as $$
 begin
   insert into quote_changes (sign, quote, lines)
   select v.sign, v.quote, case when (v.quote).status = 'accepted' and tg_op <> 'DELETE'
-    then accepted_lines_of(v.id, v.sign) end
-  from (values (1, new.id, image_of(new)), (-1, old.id, image_of(old))) v (sign, id, quote)
-  where v.id is not null;
+    then accepted_lines_of(v.written, v.sign) end
+  from (values (1, new, image_of(new)), (-1, old, image_of(old))) v (sign, written, quote)
+  where (v.written).id is not null;
   return null;
 end $$;
 create trigger append_replicated after insert or delete or update on quotes
@@ -64,7 +60,7 @@ create function subtract_lines_of_quote() returns trigger
 language plpgsql security definer set search_path = public, pg_temp set enable_seqscan = off as $$
 begin
   insert into quote_changes (sign, quote, lines)
-  values (0, image_of(old), accepted_lines_of(old.id, -1));
+  values (0, image_of(old), accepted_lines_of(old, -1));
   return old;
 end $$;
 create trigger subtract_lines before delete on quotes
@@ -107,16 +103,17 @@ begin
       select 0, image_of(q), l.lines from (
         select quote_id, array_agg(row(lines, sku, net)::accepted_lines) as lines
         from (
-          select quote_id, coalesce(sku, '') as sku, net, sum(sign) as lines
-          from (changed_lines) c group by 1, 2, 3 having sum(sign) <> 0
+          select quote_id, coalesce(sku, '') as sku, c.net * discount_factor(q) as net,
+            sum(sign) as lines
+          from (changed_lines) c join quotes q on q.id = c.quote_id
+          where c.kind = 'line' and q.id = any ($1)
+          group by 1, 2, 3 having sum(sign) <> 0
         ) s group by quote_id
       ) l join quotes q on q.id = l.quote_id
-      where q.id = any ($1)
     $append$, 'changed_lines', case tg_op
-      when 'INSERT' then 'select 1 as sign, quote_id, sku, net from new_rows'
-      when 'DELETE' then 'select -1 as sign, quote_id, sku, net from old_rows'
-      else 'select 1 as sign, quote_id, sku, net from new_rows
-        union all select -1, quote_id, sku, net from old_rows'
+      when 'INSERT' then 'select 1 as sign, * from new_rows'
+      when 'DELETE' then 'select -1 as sign, * from old_rows'
+      else 'select 1 as sign, * from new_rows union all select -1, * from old_rows'
     end
   ) using accepted_ids;
   return null;
@@ -134,11 +131,13 @@ create function append_replicated_line() returns trigger
 language plpgsql security definer set search_path = public, pg_temp set enable_seqscan = off as $$
 begin
   insert into quote_changes (sign, quote, lines)
-  select 0, image_of(q), array[row(l.lines, coalesce(l.sku, ''), l.net)::accepted_lines]
+  select 0, image_of(q),
+    array[row(l.lines, coalesce(l.sku, ''), l.net * discount_factor(q))::accepted_lines]
   from (
-    values (1, new.quote_id, new.sku, new.net), (-1, old.quote_id, old.sku, old.net)
-  ) l (lines, quote_id, sku, net) join quotes q on q.id = l.quote_id
-  where q.status = 'accepted';
+    values (1, new.quote_id, new.kind, new.sku, new.net),
+      (-1, old.quote_id, old.kind, old.sku, old.net)
+  ) l (lines, quote_id, kind, sku, net) join quotes q on q.id = l.quote_id
+  where q.status = 'accepted' and l.kind = 'line';
   return null;
 end $$;
 create trigger append_replicated after insert or delete or update on quote_lines

@@ -6,10 +6,7 @@
 create function folded_quotes(first_day date, last_day date) returns
   table(sign integer, quote quote_image, lines accepted_lines[])
 language sql stable as $$
-  select 1, image_of(q), case when q.status = 'accepted' then array(
-    select row(1, coalesce(l.sku, ''), l.net)::accepted_lines
-    from quote_lines l where l.quote_id = q.id
-  ) end
+  select 1, image_of(q), case when q.status = 'accepted' then accepted_lines_of(q, 1) end
   from quotes q
   where q.issued_on between first_day and last_day
     or q.status = 'accepted' and coalesce(q.decided_on, q.issued_on) between first_day and last_day

@@ -12,16 +12,16 @@ export async function createImportedQuoteLinesTable(client: ClientBase): Promise
     create temporary table imported_quote_lines on commit drop as
     select staged_quotes.first_file_line,
       coalesce(staged.position_number, numbered.position)::integer as position,
-      staged.sku, staged.description, value.*, staged.tax_reason, staged.unit, staged.hs_code,
+      coalesce(staged.kind, 'line') as kind, staged.sku, staged.description, value.*, staged.tax_reason, staged.unit, staged.hs_code,
       staged.origin_country, currencies.digits,
       line_net(value.quantity, value.unit_price, value.discount_percent, currencies.digits) as net
     from staged
     join staged_quotes on ${isSameQuote}
     join currencies on currencies.code = staged.currency
     cross join lateral (
-      select staged.quantity::numeric as quantity, staged.unit_price::numeric as unit_price,
+      select ${numberOfPricedLine('quantity')}, ${numberOfPricedLine('unit_price')},
         coalesce(staged.discount_percent::numeric, 0) as discount_percent,
-        staged.tax_rate::numeric as tax_rate, staged.surcharge_rate::numeric as surcharge_rate
+        ${numberOfPricedLine('tax_rate')}, ${numberOfPricedLine('surcharge_rate')}
     ) value
     left join (
       select staged.file_line, row_number() over (
@@ -34,7 +34,17 @@ export async function createImportedQuoteLinesTable(client: ClientBase): Promise
   await client.query('analyze imported_quote_lines (first_file_line, position, tax_rate)')
 }
 
-/** Creates `imported_totals`: net and tax of each quote. Needs `imported_quote_lines`. */
+const nullIfZero = (column: string) => `nullif(staged.${column}::numeric, 0)`
+
+/** SQL of a number of a line. Zeros in headings and texts mean nothing. */
+const numberOfPricedLine = (column: string) =>
+  `case when coalesce(staged.kind, 'line') in ('line', 'optional') then staged.${column}::numeric end
+    as ${column}`
+
+/**
+ * Creates `imported_totals`: net and tax of each quote, as the SQL functions quote_tax_bases() and
+ * quote_totals() compute them. Needs `imported_quote_lines`.
+ */
 export async function createImportedTotalsTable(client: ClientBase): Promise<void> {
   await client.query(`
     create temporary table imported_totals on commit drop as
@@ -42,9 +52,23 @@ export async function createImportedTotalsTable(client: ClientBase): Promise<voi
         tax_amount(base, tax_rate, digits) + tax_amount(base, surcharge_rate, digits)
       ) as tax
     from (
-      select first_file_line, tax_rate, surcharge_rate, digits, sum(net) as base
-      from imported_quote_lines
-      group by first_file_line, tax_rate, surcharge_rate, digits
+      select *, undiscounted - discount_on(up_to, total, percent, amount, digits)
+        + discount_on(up_to - undiscounted, total, percent, amount, digits) as base
+      from (
+        select rates.*, ${nullIfZero('global_discount_percent')} as percent,
+          ${nullIfZero('global_discount_amount')} as amount,
+          sum(undiscounted) over (
+            partition by first_file_line
+            order by rates.tax_rate desc nulls last, rates.surcharge_rate desc nulls last
+          ) as up_to,
+          sum(undiscounted) over (partition by first_file_line) as total
+        from (
+          select first_file_line, tax_rate, surcharge_rate, digits,
+            coalesce(sum(net) filter (where kind = 'line'), 0) as undiscounted
+          from imported_quote_lines
+          group by first_file_line, tax_rate, surcharge_rate, digits
+        ) rates join staged on staged.file_line = first_file_line
+      ) sums
     ) taxes
     group by first_file_line`)
   // The planner cannot estimate the number of groups, so the totals are a table with statistics.
@@ -53,14 +77,15 @@ export async function createImportedTotalsTable(client: ClientBase): Promise<voi
 
 /**
  * Adds a problem for each quote whose net would be below zero. Needs `staged_quotes` and all other
- * problems: it computes only quotes with a negative cell, and only if all their rows are valid,
- * because cells of invalid rows may not be numbers.
+ * problems: it computes only quotes with a negative cell or a discount of an amount, and only if all
+ * their rows are valid, because cells of invalid rows may not be numbers.
  */
 export async function addNegativeTotalProblems(client: ClientBase): Promise<void> {
   await client.query(`
     with negative as materialized (
       select distinct number, version_number as version from staged
-      where not is_malformed and (quantity like '-%' or unit_price like '-%')
+      where not is_malformed and (quantity like '-%' or unit_price like '-%'
+        or global_discount_amount is not null)
     ), valid as materialized (
       select number, version, first_file_line
       from staged_quotes join negative using (number, version)
@@ -71,8 +96,11 @@ export async function addNegativeTotalProblems(client: ClientBase): Promise<void
       )
     ), nets as materialized (
       select valid.first_file_line, valid.number, staged.currency,
-        sum(line_net(staged.quantity::numeric, staged.unit_price::numeric,
-          coalesce(staged.discount_percent::numeric, 0), currencies.digits)) as net
+        coalesce(sum(line_net(staged.quantity::numeric, staged.unit_price::numeric,
+          coalesce(staged.discount_percent::numeric, 0), currencies.digits))
+          filter (where coalesce(staged.kind, 'line') = 'line'), 0)
+          - coalesce(max(staged.global_discount_amount::numeric), 0) as net,
+        max(staged.global_discount_amount::numeric) > 0 as is_discounted
       from valid
       join staged on staged.number = valid.number and staged.version_number = valid.version
       join currencies on currencies.code = staged.currency
@@ -80,8 +108,8 @@ export async function addNegativeTotalProblems(client: ClientBase): Promise<void
     )
     insert into problems (file_line, problem)
     select first_file_line,
-      format('number: the lines of quote %s add up to %s %s, which is below zero',
-        number, net, currency)
+      format('number: the lines of quote %s%s add up to %s %s, which is below zero', number,
+        case when is_discounted then ', less its global discount,' end, net, currency)
     from nets where net < 0`)
 }
 
@@ -135,8 +163,11 @@ export async function createImportedQuotesTable(
       staged.issued_on::date as issued_on, staged.valid_until::date as valid_until,
       staged.decided_on::date as decided_on, staged.incoterm, staged.incoterm_place,
       staged.delivery, staged.payment_terms, staged.language, staged.tax_label,
-      staged.default_tax_reason, staged.notes,
-      staged.internal_notes, totals.net, totals.tax, totals.net + totals.tax as gross
+      staged.default_tax_reason, staged.notes, staged.internal_notes,
+      ${nullIfZero('global_discount_percent')} as global_discount_percent,
+      ${nullIfZero('global_discount_amount')} as global_discount_amount,
+      ${nullIfZero('withholding_percent')} as withholding_percent,
+      totals.net, totals.tax, totals.net + totals.tax as gross
     from staged_quotes
     join staged on staged.file_line = staged_quotes.first_file_line
     join imported_totals totals on totals.first_file_line = staged_quotes.first_file_line

@@ -12,6 +12,14 @@ const conditions: Partial<Record<(typeof repeatedQuoteFields)[number], string>> 
   decided_on: `existing.decided_on::text >= staged.issued_on
     and staged.status in ('${decidedStatuses.join("', '")}')`,
   rate: 'existing.currency = staged.currency',
+  global_discount_percent: "coalesce(staged.global_discount_amount, '') !~ '[1-9]'",
+  global_discount_amount: `existing.currency = staged.currency
+    and coalesce(staged.global_discount_percent, '') !~ '[1-9]'`,
+}
+/** SQL: the values of lines that a missing column means. Others are null. */
+const defaults: Partial<Record<(typeof quoteLineFields)[number], string>> = {
+  discount_percent: '0',
+  kind: "'line'",
 }
 /** A field that belongs to another one stays if that one is not changed. */
 const owners: Partial<Record<(typeof repeatedQuoteFields)[number], string>> = {
@@ -55,10 +63,8 @@ export async function throwIfLinesLoseColumns(
     (field) => field !== 'position' && !columns.includes(field),
   )
   if (missing.length === 0) return
-  const fields = missing.map((field) =>
-    field === 'discount_percent'
-      ? `('${field}', line.${field} <> 0)`
-      : `('${field}', line.${field} is not null)`,
+  const fields = missing.map(
+    (field) => `('${field}', line.${field} is distinct from ${defaults[field] ?? 'null'})`,
   )
   const { rows } = await client.query<{ field: string; quotes: number; first: string }>(`
     select field, count(distinct existing.id)::integer as quotes, min(existing.number) as first

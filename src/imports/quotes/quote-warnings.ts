@@ -42,7 +42,7 @@ const cases: [kind: WarningKind, sql: string][] = [
       ) as example
     from (
       select first_file_line, count(*) as copies, min(description) as description
-      from imported_quote_lines
+      from imported_quote_lines where kind = 'line'
       group by first_file_line, hash_record_extended(
         (sku, description, quantity, unit, unit_price, discount_percent, tax_rate, surcharge_rate,
           hs_code, origin_country), 0)
@@ -159,7 +159,7 @@ const cases: [kind: WarningKind, sql: string][] = [
         first_file_line, imported.number, min(line.position), coalesce(imported.country, 'no country')
       ) as example
     from imported_quotes imported join imported_quote_lines line using (first_file_line)
-    where ${isToSend} and line.tax_rate = 0
+    where ${isToSend} and line.kind = 'line' and line.tax_rate = 0
       and coalesce(line.tax_reason, imported.default_tax_reason,
         automatic_tax_reason((select seller ->> 'country' from company), imported.country, line.unit)
       ) is null

@@ -6,7 +6,7 @@ import { type RegularTaskOptions, repeatRegularly } from '../../monitoring/regul
 import { countNoun } from '../../text/count-noun.ts'
 import type { Language } from '../../texts/languages.ts'
 import { findUnprintableInDocument } from '../pdf/pdf-text.ts'
-import type { QuoteDocument } from '../schema.ts'
+import { isCounted, type QuoteDocument } from '../schema.ts'
 import { generateLinkToken, hashLinkToken, queryDocument } from './read-link.ts'
 
 /**
@@ -78,7 +78,8 @@ const maxNamedCharacters = 5
  */
 function findDocumentWarnings(documentJson: string): string[] {
   const document = JSON.parse(documentJson) as QuoteDocument
-  const { lines, totals, validUntil } = document
+  const { totals, validUntil } = document
+  const lines = document.lines.filter(isCounted)
   const warnings: string[] = []
   if (lines.length === 0) warnings.push('it has no lines')
   if (totals.gross.amount.startsWith('-'))

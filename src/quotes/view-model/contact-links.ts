@@ -3,7 +3,7 @@
 
 import { type Language, textsByLanguage } from '../../texts/languages.ts'
 import { toPlainText, truncatePlainText } from '../formats.ts'
-import type { LinkedQuote } from '../schema.ts'
+import { isCounted, type LinkedQuote } from '../schema.ts'
 
 const maxSubjectLength = 200
 /** Mail programs accept about 2,000 characters of a link. */
@@ -61,7 +61,8 @@ export function buildReplyLinks(
     return href === null ? null : { label, href, isMain }
   }
   const links = [buildLink(false, reply.ask, reply.askSubject(number))]
-  const canBeAccepted = document.lines.length > 0 && !document.totals.gross.amount.startsWith('-')
+  const canBeAccepted =
+    document.lines.some(isCounted) && !document.totals.gross.amount.startsWith('-')
   if (status === 'sent') {
     const body = reply.acceptBody(number, String(version), total)
     if (canBeAccepted)

@@ -10,7 +10,7 @@ import {
   isZero,
   type Locale,
 } from '../formats.ts'
-import type { QuoteDocument } from '../schema.ts'
+import { isCounted, type QuoteDocument } from '../schema.ts'
 
 type Line = QuoteDocument['lines'][number]
 const columnKeys = ['quantity', 'unitPrice', 'discount', 'tax', 'surcharge', 'net'] as const
@@ -39,8 +39,8 @@ function sumUpToEachLine(lines: Line[]): string[] {
   // All nets of a quote have the digits of its currency.
   const digits = lines[0]?.net.amount.split('.')[1]?.length ?? 0
   let sum = 0n
-  return lines.map(({ net }) => {
-    sum += BigInt(net.amount.replace('.', ''))
+  return lines.map((line) => {
+    if (isCounted(line)) sum += BigInt(line.net.amount.replace('.', ''))
     const text = (sum < 0n ? -sum : sum).toString().padStart(digits + 1, '0')
     const whole = text.slice(0, text.length - digits)
     const fraction = digits === 0 ? '' : `.${text.slice(-digits)}`
@@ -50,8 +50,14 @@ function sumUpToEachLine(lines: Line[]): string[] {
 
 /** Missing values are empty texts. */
 function buildLineRow(line: Line, locale: Locale) {
-  const { discountPercent, taxRate, surchargeRate } = line
+  const { kind = 'line', discountPercent, taxRate, surchargeRate, subtotal } = line
+  if (kind === 'heading' || kind === 'text') {
+    const net = subtotal ? formatMoney(subtotal, locale) : ''
+    const empty = { quantity: '', unitPrice: '', discount: '', tax: '', surcharge: '' }
+    return { kind, position: '', description: line.description, details: [], ...empty, net }
+  }
   return {
+    kind,
     position: String(line.position),
     description: line.description,
     details: buildLineDetails(line, locale),
@@ -84,9 +90,10 @@ export function sumColumnWidths(columns: { width: number }[]): number {
   return columns.reduce((sum, { width }) => sum + width, 0)
 }
 
-function buildLineDetails({ sku, hsCode, originCountry }: Line, locale: Locale) {
+function buildLineDetails({ kind, sku, hsCode, originCountry }: Line, locale: Locale) {
   const texts = getTexts(locale)
   const details: { label: string; text: string }[] = []
+  if (kind === 'optional') details.push({ label: texts.optional, text: '' })
   if (sku !== null) details.push({ label: texts.sku, text: sku })
   if (hsCode !== null) details.push({ label: texts.hsCode, text: hsCode })
   if (originCountry !== null)
@@ -106,17 +113,25 @@ type TotalRow = {
   /** Under the label: the amount that a tax applies to, or that the quote states no tax. */
   note?: string | null
   amount: string
-  kind?: 'discounts' | 'gross'
+  kind?: 'discounts' | 'gross' | 'due'
 }
 
 /** Returns the rows from top to bottom. Discounts have a row only if there are any. */
-export function buildTotalRows(totals: Totals, locale: Locale): TotalRow[] {
+export function buildTotalRows({ totals, seller }: QuoteDocument, locale: Locale): TotalRow[] {
   const texts = getTexts(locale)
-  const { discounts, net, taxes, gross, untaxedBase } = totals
+  const { discounts, discount, net, taxes, gross, untaxedBase, withheld } = totals
   const format = (amount: Totals['net']) => formatMoney(amount, locale)
   const rows: TotalRow[] = []
   if (!isZero(discounts.amount))
     rows.push({ label: texts.discounts, amount: format(discounts), kind: 'discounts' })
+  if (discount) {
+    rows.push({ label: texts.subtotal, amount: format(discount.base) })
+    const percent = discount.percent === null ? '' : ` ${formatPercent(discount.percent, locale)}`
+    rows.push({
+      label: `${texts.globalDiscount}${percent}`,
+      amount: `-${format(discount.amount)}`,
+    })
+  }
   rows.push({ label: texts.netTotal, amount: format(net) })
   const taxLabel = chooseTaxLabel(totals, locale)
   for (const { rate, surchargeRate, base, amount, surchargeAmount } of taxes) {
@@ -132,6 +147,15 @@ export function buildTotalRows(totals: Totals, locale: Locale): TotalRow[] {
     rows.push({ label: texts.untaxed, note: texts.onBase(format(untaxedBase)), amount: '—' })
   const note = taxes.length === 0 ? texts.noTax : null
   rows.push({ label: texts.total, note, amount: format(gross), kind: 'gross' })
+  if (withheld) {
+    const name = seller.country === 'ES' ? `${texts.withheld} IRPF` : texts.withheld
+    rows.push({
+      label: `${name} ${formatPercent(withheld.rate, locale)}`,
+      note: texts.onBase(format(net)),
+      amount: `-${format(withheld.amount)}`,
+    })
+    rows.push({ label: texts.amountDue, amount: format(withheld.amountDue), kind: 'due' })
+  }
   return rows
 }
 

@@ -53,7 +53,7 @@ export function buildQuoteViewModel(linkedQuote: LinkedQuote, locale: Locale, ti
     buyer: buildBuyer(document, locale),
     columns: buildLineColumns(lines, chooseTaxLabel(document.totals, locale), locale),
     lines,
-    totals: buildTotalRows(document.totals, locale),
+    totals: buildTotalRows(document, locale),
     terms: buildTerms(document, locale),
     bank: buildBankAccount(linkedQuote),
     sepaQrCode: buildSepaQrCode(linkedQuote),

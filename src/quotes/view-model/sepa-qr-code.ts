@@ -28,7 +28,7 @@ export function buildSepaQrCode(linkedQuote: LinkedQuote): QrCode | null {
 }
 
 /**
- * Returns the EPC069-12 text of a transfer of the gross amount, with the number of the quote as
+ * Returns the EPC069-12 text of a transfer of the amount due, with the number of the quote as
  * reference. Only an accepted quote with a positive amount in euros and a valid SEPA account has
  * one. Returns null for other quotes, and if the transfer would exceed a limit: a shortened
  * reference could name another quote.
@@ -36,13 +36,13 @@ export function buildSepaQrCode(linkedQuote: LinkedQuote): QrCode | null {
 export function buildSepaTransfer({ status, document }: LinkedQuote): string | null {
   const { seller, totals, currency, number } = document
   const account = seller.bank && readSepaAccount(seller.bank)
-  const amount = Number(totals.gross.amount)
+  const due = (totals.withheld?.amountDue ?? totals.gross).amount
+  const amount = Number(due)
   const reference = toOneLine(number)
   if (status !== 'accepted' || currency !== 'EUR' || !account) return null
   if (!(amount >= minAmount && amount <= maxAmount)) return null
   if ([...reference].length > maxReferenceLength) return null
   const { bic, name, iban } = account
-  const gross = `EUR${totals.gross.amount}`
   const transfer = [
     'BCD', // service tag
     '002', // version
@@ -51,7 +51,7 @@ export function buildSepaTransfer({ status, document }: LinkedQuote): string | n
     bic,
     name,
     iban,
-    gross,
+    `EUR${due}`,
     '', // purpose
     '', // structured reference
     reference,
