@@ -235,6 +235,10 @@ const quoteFieldColumns = {
   internal_notes: { check: checkLength(10_000), aliases: 'internal note, notas internas' },
 } as const satisfies Record<string, Column>
 
+const checkQuantity = checkDecimal(12, 6, 'notZero')
+/** Also an empty cell. */
+const isZero = (cell: string) => /^-?0*(\.0*)?$/.test(cell)
+
 /** The fields of one line of a quote. */
 const quoteLineColumns = {
   position: {
@@ -259,7 +263,8 @@ const quoteLineColumns = {
     isRequired: true,
     mayBeEmpty: true,
     form: 'number',
-    check: checkDecimal(12, 6, 'any'),
+    // A rule rejects 0 in lines with a price.
+    check: (cell, ...more) => (isZero(cell) ? undefined : checkQuantity(cell, ...more)),
     aliases:
       'qty, order lines quantity, product uom qty, cantidad, cant, unidades, uds, ordered quantity',
   },
@@ -345,7 +350,7 @@ const isPriced = (kind: string) => kind !== 'heading' && kind !== 'text'
 const belongsToPricedLine = (column: QuoteColumn): CrossCellRule => ({
   columns: [column, 'kind'],
   findProblem: (cell, kind) =>
-    isPriced(kind) || /^[-0.]*$/.test(cell)
+    isPriced(kind) || isZero(cell)
       ? undefined
       : `${quoteForMessage(cell)} is given, but the kind of the line is ${kind}`,
 })
@@ -354,7 +359,8 @@ const pricedLineNeeds = (column: QuoteColumn, check?: CellCheck): CrossCellRule 
   columns: [column, 'kind'],
   findProblem(cell, kind, codes) {
     if (!isPriced(kind)) return undefined
-    return cell === '' ? 'is missing' : check?.(cell, cell, codes)
+    if (cell === '') return 'is missing'
+    return isZero(cell) ? check?.(cell, cell, codes) : undefined
   },
 })
 
@@ -399,7 +405,7 @@ const quoteFile = defineFile('number', { ...quoteFieldColumns, ...quoteLineColum
         ? `${quoteForMessage(amount)} has more decimals than ${currency}`
         : undefined,
   },
-  pricedLineNeeds('quantity', checkDecimal(12, 6, 'notZero')),
+  pricedLineNeeds('quantity', checkQuantity),
   pricedLineNeeds('unit_price'),
   ...quoteLineFields
     .filter((field) => !['position', 'kind', 'description'].includes(field))

@@ -327,6 +327,15 @@ const badValues: [
   ['quote_lines', { origin_country: 'ESP' }, 'quote_lines_origin_country_fkey'],
   ['quote_lines', { net: '-1e27' }, 'quote_lines_net_check'],
   ['quote_lines', { net: '1.00001' }, 'quote_lines_net_check'],
+  ['quote_lines', { kind: 'note' }, 'quote_lines_kind_check'],
+  ['quote_lines', { kind: 'heading' }, 'quote_lines_kind_has_values'],
+  ['quote_lines', { quantity: null }, 'quote_lines_kind_has_values'],
+  ['quotes', { global_discount_amount: '1.001' }, 'quotes_amounts_have_currency_digits'],
+  [
+    'quotes',
+    { global_discount_amount: '1', global_discount_percent: '1' },
+    'quotes_one_global_discount',
+  ],
 ]
 
 /**
@@ -340,6 +349,9 @@ for (const value of ['NaN', 'Infinity', '-Infinity']) {
     ['quotes', { net: value, gross: value }, 'quotes_net_check'],
     ['quotes', { tax: value, gross: value }, 'quotes_tax_check'],
     ['quotes', { gross: value }, 'quotes_gross_is_net_and_tax'],
+    ['quotes', { global_discount_percent: value }, 'quotes_global_discount_percent_check'],
+    ['quotes', { global_discount_amount: value }, 'quotes_global_discount_amount_check'],
+    ['quotes', { withholding_percent: value }, 'quotes_withholding_percent_check'],
     ['quote_lines', { quantity: value }, 'quote_lines_quantity_check'],
     ['quote_lines', { unit_price: value }, 'quote_lines_unit_price_check'],
     ['quote_lines', { discount_percent: value }, 'quote_lines_discount_percent_check'],

@@ -857,11 +857,15 @@ t.test('imports or rejects rows with any cells, without an error of PostgreSQL',
     }
   })
   const first = collectRejectedRows()
-  const result = await importQuotes(database.pool, quoteFile(...rows), first)
+  const format = { numbers: '.' } as const
+  const result = await importQuotes(database.pool, quoteFile(...rows), { ...first, format })
   t.ok(result.rejected > 0)
   t.equal(parseRejectedRows(first.content()).length, result.rejected)
   t.ok(result.inserted > 0, `${result.inserted} quotes imported, ${result.rejected} rows rejected`)
-  const again = await importQuotes(database.pool, quoteFile(...rows), collectRejectedRows())
+  const again = await importQuotes(database.pool, quoteFile(...rows), {
+    ...collectRejectedRows(),
+    format,
+  })
   t.match(
     again,
     { inserted: 0, updated: 0, unchanged: result.inserted, rejected: result.rejected },

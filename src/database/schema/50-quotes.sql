@@ -91,7 +91,7 @@ create table quotes (
   global_discount_percent numeric
     check (global_discount_percent between 0 and 100
       and scale(trim_scale(global_discount_percent)) <= 4),
-  global_discount_amount numeric check (global_discount_amount >= 0),
+  global_discount_amount numeric check (global_discount_amount >= 0 and global_discount_amount < 1e27),
   -- Tax that the customer withholds, in percent of net, such as 15 of Spanish IRPF. It is below the
   -- total, and in no amount of the statistics.
   withholding_percent numeric
@@ -206,18 +206,18 @@ language sql immutable parallel safe
 return case when quantity is null and unit_price is null then 0
   else round(quantity * unit_price * (100 - discount_percent) * 0.01, digits) end;
 
--- Returns the part of a global discount on the first bases of a quote, `some` of `total`. The parts
+-- Returns the part of a global discount on the first bases of a quote, `base` of `total`. The parts
 -- up to each base are rounded half away from zero, and a base gets the difference to the one before
 -- it. So the parts add up to the discount, and each is its exact share within one minor unit.
 create function discount_on(
-  some numeric, total numeric, percent numeric, amount numeric, digits integer
+  base numeric, total numeric, percent numeric, amount numeric, digits integer
 ) returns numeric
 language sql immutable parallel safe
-return case when percent is not null then round(some * percent * 0.01, digits)
+return case when percent is not null then round(base * percent * 0.01, digits)
   when amount is null or total = 0 then coalesce(amount, 0)
   -- The decimals of the quotient are those of the dividend: enough to see on which side of a half
   -- it is.
-  else round(round(some * amount, 40) / total, digits) end;
+  else round(round(base * amount, 40) / total, digits) end;
 
 -- Returns a tax or surcharge on a sum of lines, rounded half away from zero: the one definition,
 -- for totals, documents, imports and checks. An unknown rate is 0.

@@ -38,6 +38,8 @@ const completeQuote: Quote = {
   delivery: '15 días',
   payment_terms: '30 días fecha de factura',
   language: 'es',
+  global_discount_percent: '10.0',
+  withholding_percent: '15',
   notes: 'Portes incluidos.\n«Sin montaje»',
   internal_notes: 'Margen 31 %, no bajar de 290',
 }
@@ -91,6 +93,16 @@ const completeLines: Line[] = [
     tax_reason: 'exempt',
   },
   { position: 50, description: 'Suplido', quantity: '1', unit_price: '10' },
+  { position: 5, kind: 'heading', description: 'Herramientas' },
+  {
+    position: 70,
+    kind: 'optional',
+    description: 'Montaje',
+    quantity: '1',
+    unit_price: '80',
+    tax_rate: '0',
+    tax_reason: 'export',
+  },
 ]
 
 const eur = (amount: string) => ({ amount, currency: 'EUR' })
@@ -125,8 +137,17 @@ const completeDocument = {
     country: 'ES',
   },
   lines: [
+    createLine(5, {
+      kind: 'heading',
+      description: 'Herramientas',
+      quantity: '0',
+      unitPrice: eur('0.00'),
+      net: eur('0.00'),
+      subtotal: eur('375.67'),
+    }),
     {
       position: 10,
+      kind: 'line',
       sku: 'MB-300',
       description: 'Martillo de bola 300 g',
       quantity: '24',
@@ -139,6 +160,7 @@ const completeDocument = {
       hsCode: '820520',
       originCountry: 'ES',
       net: eur('285.00'),
+      subtotal: null,
     },
     createLine(20, {
       description: 'Clavos',
@@ -181,31 +203,41 @@ const completeDocument = {
       taxRate: '21',
       net: eur('10.00'),
     }),
+    createLine(70, {
+      kind: 'optional',
+      description: 'Montaje',
+      quantity: '1',
+      unitPrice: eur('80.00'),
+      taxRate: '0',
+      taxReason: { code: 'export', text: 'export' },
+      net: eur('80.00'),
+    }),
   ],
   totals: {
-    net: eur('375.67'),
+    net: eur('338.10'),
     discounts: eur('115.00'),
+    discount: { percent: '10', base: eur('375.67'), amount: eur('37.57') },
     taxes: [
       {
         rate: '21',
         surchargeRate: '5.2',
-        base: eur('308.87'),
-        amount: eur('64.86'),
-        surchargeAmount: eur('16.06'),
+        base: eur('277.98'),
+        amount: eur('58.38'),
+        surchargeAmount: eur('14.45'),
       },
       {
         rate: '21',
         surchargeRate: null,
-        base: eur('10.00'),
-        amount: eur('2.10'),
+        base: eur('9.00'),
+        amount: eur('1.89'),
         surchargeAmount: null,
       },
       {
         rate: '4',
         surchargeRate: '0.5',
-        base: eur('46.80'),
-        amount: eur('1.87'),
-        surchargeAmount: eur('0.23'),
+        base: eur('42.12'),
+        amount: eur('1.68'),
+        surchargeAmount: eur('0.21'),
       },
       {
         rate: '0',
@@ -223,8 +255,9 @@ const completeDocument = {
       it: 'IVA',
       de: 'USt.',
     },
-    untaxedBase: eur('10.00'),
-    gross: eur('460.79'),
+    untaxedBase: eur('9.00'),
+    gross: eur('414.71'),
+    withheld: { rate: '15', amount: eur('50.72'), amountDue: eur('363.99') },
   },
   trade: { incoterm: { code: 'DAP', edition: '2020', place: 'Pamplona' }, delivery: '15 días' },
   payment: { terms: '30 días fecha de factura' },
@@ -251,6 +284,7 @@ const completeDocument = {
 /** Returns a line of the document. Optional values are missing unless `values` contains them. */
 function createLine<Values extends object>(position: number, values: Values) {
   const missing = {
+    kind: 'line',
     sku: null,
     unit: null,
     discountPercent: '0',
@@ -259,6 +293,7 @@ function createLine<Values extends object>(position: number, values: Values) {
     taxReason: null,
     hsCode: null,
     originCountry: null,
+    subtotal: null,
   }
   return { position, ...missing, ...values }
 }
@@ -299,10 +334,12 @@ t.test('unknown values of a minimal quote are null', async (t) => {
     totals: {
       net: eur('0.00'),
       discounts: eur('0.00'),
+      discount: null,
       taxes: [],
       taxLabel: completeDocument.totals.taxLabel,
       untaxedBase: null,
       gross: eur('0.00'),
+      withheld: null,
     },
     trade: { incoterm: null, delivery: null },
     payment: { terms: null },

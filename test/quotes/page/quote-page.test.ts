@@ -31,6 +31,7 @@ const decimalFields = [
   'taxRate',
   'surchargeRate',
   'rate',
+  'percent',
 ]
 const formattedFields = [
   'unit',
@@ -88,6 +89,7 @@ function collectShownValues(value: unknown, field = ''): { decimals: string[]; t
   }
   if (decimalFields.includes(field) && value !== null)
     return { decimals: [String(value)], texts: [] }
+  if (field === 'kind') return { decimals: [], texts: [] }
   const isShownText = typeof value === 'string' && !formattedFields.includes(field)
   return { decimals: [], texts: isShownText ? [value] : [] }
 }
@@ -106,7 +108,10 @@ t.test('the Spanish page has the Spanish texts', async (t) => {
     '1.240 uds. 12,50 € 5 % 21 % 5,2 % 14.725,00 €',
     '37,5 m 4,2751 €',
     'Código arancelario 820520 Origen Alemania',
-    'Descuentos, ya aplicados 783,02 €',
+    'Herramientas Subtotal 77,70 €',
+    'Taladro Opcional, no incluido en el total',
+    'Descuentos, ya aplicados 783,02 € Subtotal 1.334.667,57 € Descuento 7,5 % -100.100,07 €',
+    'Retención IRPF 15 % sobre 1.234.567,50 € -185.185,13 € Importe a pagar 1.053.288,50 €',
     'IVA 21 % sobre 14.877,30 € 3.124,23 €',
     'Recargo de equivalencia 5,2 % sobre 14.877,30 € 773,62 €',
     'Incoterms® 2020 DAP Zaragoza',
@@ -141,7 +146,7 @@ t.test('the table has headings, and no column that no line uses', async (t) => {
   const readHeadings = (page: string) =>
     [...page.matchAll(/<th scope="col"[^>]*>(?:<bdi>)?([^<]*)/g)].map(([, label]) => label).join()
   t.equal(readHeadings(html), 'N.º,Descripción,Cantidad,Precio,Dto.,IVA,Recargo,Importe')
-  t.equal(html.match(/<th scope="row" role="rowheader">/g)?.length, document.lines.length)
+  t.equal(html.match(/<th scope="row" role="rowheader"/g)?.length, document.lines.length)
   t.match(html, '<caption>Detalle</caption>')
   const plain = renderPage(withDocument(minimalValues), 'es', pdfLink)
   t.equal(readHeadings(plain), 'N.º,Descripción,Cantidad,Precio,Importe')

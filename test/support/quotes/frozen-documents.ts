@@ -30,7 +30,7 @@ export async function writeQuote(db: Database, quote: Quote, lines: Line[]): Pro
     { position = index + 1, discount_percent = '0', ...rest },
   ] of lines.entries()) {
     const net = sql<string>`line_net(
-      ${rest.quantity}, ${rest.unit_price}, ${discount_percent},
+      ${rest.quantity ?? null}, ${rest.unit_price ?? null}, ${discount_percent},
       currency_digits(${quote.currency}))`
     await db
       .insertInto('quote_lines')

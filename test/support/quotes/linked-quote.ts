@@ -7,6 +7,7 @@ export const eur = (amount: string): Money => ({ amount, currency: 'EUR' })
 
 export const hammer: QuoteDocument['lines'][number] = {
   position: 71,
+  kind: 'line',
   sku: 'AB-742-X',
   description: 'Martillo de bola 300 g',
   quantity: '1240',
@@ -19,6 +20,25 @@ export const hammer: QuoteDocument['lines'][number] = {
   hsCode: '820520',
   originCountry: 'DE',
   net: eur('14725.00'),
+}
+
+const heading: QuoteDocument['lines'][number] = {
+  ...hammer,
+  position: 5,
+  kind: 'heading',
+  sku: null,
+  description: 'Herramientas',
+  quantity: '0',
+  unit: null,
+  unitPrice: eur('0.00'),
+  discountPercent: '0',
+  taxRate: null,
+  surchargeRate: null,
+  taxReason: null,
+  hsCode: null,
+  originCountry: null,
+  net: eur('0.00'),
+  subtotal: eur('77.70'),
 }
 
 export const document: QuoteDocument = {
@@ -81,10 +101,14 @@ export const document: QuoteDocument = {
       hsCode: null,
       net: eur('0.00'),
     },
+    heading,
+    { ...heading, kind: 'text', position: 15, description: 'Montaje en obra', subtotal: null },
+    { ...hammer, kind: 'optional', position: 7, description: 'Taladro', net: eur('88.80') },
   ],
   totals: {
     net: eur('1234567.50'),
     discounts: eur('783.02'),
+    discount: { percent: '7.5', base: eur('1334667.57'), amount: eur('100100.07') },
     taxes: [
       {
         rate: '21',
@@ -103,6 +127,7 @@ export const document: QuoteDocument = {
     ],
     untaxedBase: eur('10.00'),
     gross: eur('1238473.63'),
+    withheld: { rate: '15', amount: eur('185185.13'), amountDue: eur('1053288.50') },
   },
   trade: { incoterm: { code: 'DAP', edition: '2020', place: 'Zaragoza' }, delivery: 'En 10 días' },
   payment: { terms: '30 % con el pedido' },
