@@ -1,9 +1,6 @@
-// Tells databases apart, and a database before a failover from the same database after it.
-// - The id of a database stays the same after a failover: `readDatabaseId`.
-// - Its identity changes with each failover, because it also has the timeline of the server. The
-//   SQL function database_identity() returns it.
-import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { Tables } from './table-types.ts'
+// Tells databases apart, and a database before a failover from the same database after it: its
+// identity, which the SQL function database_identity() returns, changes with each failover.
+import { type RawBuilder, sql } from 'kysely'
 
 /**
  * The SQL text of an expression: the timeline of the server, which changes with each failover; null
@@ -12,27 +9,6 @@ import type { Tables } from './table-types.ts'
 export const timelineSql = `case when not pg_is_in_recovery() then
   ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer
 end`
-
-/** PostgreSQL's code for a missing privilege. */
-const insufficientPrivilege = '42501'
-
-/**
- * Returns the id of the database: the identifier of the PostgreSQL cluster and the oid of the
- * database. No other database has both. Replicas and failovers keep them. Returns null if the role
- * may not read it.
- */
-export async function readDatabaseId(db: Kysely<Tables>): Promise<string | null> {
-  try {
-    const { rows } = await sql<{ id: string }>`
-      select system_identifier || '-' || oid as id
-      from pg_control_system(), pg_database where datname = current_database()
-    `.execute(db)
-    return rows[0]?.id ?? null
-  } catch (error) {
-    if ((error as { code?: unknown }).code === insufficientPrivilege) return null
-    throw error
-  }
-}
 
 /**
  * An SQL condition: the column `database_identity` of an index names this database on its present

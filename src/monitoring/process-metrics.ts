@@ -6,7 +6,7 @@ import { addScrapedMetric } from './scraped-metric.ts'
 
 const searchSources = ['cache', 'index', 'database', 'cancelled', 'unavailable', 'failed'] as const
 const engineOutcomes = ['answered', 'rejected', 'timeout', 'outage', 'cancelled', 'defect'] as const
-const statsOutcomes = ['hit', 'shared', 'miss', 'collapsed', 'stale']
+const statsOutcomes = ['hit', 'miss', 'collapsed', 'stale']
 
 /** Features call the functions of their own part. /metrics shows the registry. */
 export type Metrics = ReturnType<typeof createMetrics>

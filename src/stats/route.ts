@@ -14,7 +14,6 @@ import type { Tables } from '../database/table-types.ts'
 import { type ContentEncoding, matchesEtag } from '../http/compressed-content.ts'
 import { statsPath } from '../http/endpoint-paths.ts'
 import { Problem, ProblemBody, serializeOnlyProblems } from '../http/problem-details.ts'
-import type { LogFields } from '../http/request-log.ts'
 import type { CallerRateLimit } from '../rate-limits/request-rate-limits.ts'
 import type { RedisAccess } from '../redis/optional-redis.ts'
 import { type ComputedStats, SharedStatsCache } from './cache/shared-stats-cache.ts'
@@ -92,7 +91,8 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsOptions> = async (app, 
       const format = chooseFormat(negotiated, query)
       const stats = await cache.read(query).catch(rethrowAsProblem)
       observer.countResponse(stats.cacheResult)
-      request.logFields = loggedFieldsOf(stats)
+      const source = stats.cacheResult
+      request.logFields = source === 'stale' ? { source, degraded: true } : { source }
       return sendStats(request, reply, stats, { format, encoding: negotiated.encoding })
     },
   )
@@ -148,24 +148,9 @@ function rethrowAsProblem(cause: unknown): never {
  */
 const cacheStatus: Record<CacheResult, string> = {
   hit: 'stats; hit',
-  shared: 'stats; hit; detail=shared',
   miss: 'stats; fwd=miss',
   collapsed: 'stats; fwd=miss; collapsed',
   stale: 'stats; fwd=stale',
-}
-
-function cacheStatusOf({ cacheResult, staleReason }: CachedStats): string {
-  const status = cacheStatus[cacheResult]
-  return staleReason === null ? status : `${status}; detail="${staleReason}"`
-}
-
-/**
- * `source` is the CacheResult: `shared` means the cache in Redis, not a server. `reason` is the
- * StaleReason. The log lines of searches have the same fields with other values.
- */
-function loggedFieldsOf({ cacheResult, staleReason }: CachedStats): LogFields {
-  const source = cacheResult
-  return staleReason === null ? { source } : { source, degraded: true, reason: staleReason }
 }
 
 const csvType = 'text/csv; charset=utf-8; header=present'
@@ -182,14 +167,14 @@ function sendStats(
   stats: CachedStats,
   { format, encoding }: { format: Format; encoding: ContentEncoding },
 ): FastifyReply | Promise<FastifyReply> {
-  const { bodies, ageMs, asOf } = stats
+  const { bodies, cacheResult, ageMs, asOf } = stats
   const etag = bodies.etagOf(format)
   reply
     .header('cache-control', 'private, no-cache')
     .header('vary', 'accept, accept-encoding')
     .header('etag', etag)
     .header('age', String(Math.floor(ageMs / 1_000)))
-    .header('cache-status', cacheStatusOf(stats))
+    .header('cache-status', cacheStatus[cacheResult])
   if (matchesEtag(headers['if-none-match'], etag)) return reply.code(304).send()
   const send = (body: Buffer) => {
     if (encoding !== 'identity') reply.header('content-encoding', encoding)

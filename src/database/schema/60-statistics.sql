@@ -210,8 +210,9 @@ revoke execute on function is_fold_due() from public;
 create view summary_state as
   select
     -- Changes when PostgreSQL restarts or is restored: only versions of a generation are
-    -- comparable.
-    concat_ws(' ', tableoid, extract(epoch from pg_postmaster_start_time())) as generation,
+    -- comparable. Databases that are copies of one have the same table, so theirs is part of it.
+    concat_ws('-', (select oid from pg_database where datname = current_database()), tableoid,
+      extract(epoch from pg_postmaster_start_time())) as generation,
     version,
     as_of_day,
     is_fold_due(),

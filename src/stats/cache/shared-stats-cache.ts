@@ -44,18 +44,18 @@ export class SharedStatsCache {
   }
 
   /**
-   * Returns statistics that were computed from the database with this id. Returns null if there are
+   * Returns statistics of this generation, which no other database has. Returns null if there are
    * none that are valid, or if Redis has just failed or been too slow.
    */
-  async read(databaseId: string, key: string): Promise<ComputedStats | null> {
-    const redisKey = this.#redisKey(databaseId, key)
+  async read(generation: string, key: string): Promise<ComputedStats | null> {
+    const redisKey = this.#redisKey(generation, key)
     const text = await this.#redis.run(sharedStatsResponseMs, (redis) => redis.get(redisKey))
     return text === null ? null : parseStored(text)
   }
 
   /** Writes in the background. No request waits for it. It also writes while reads pause. */
-  write(databaseId: string, key: string, { knownCurrentAt, ...computed }: ComputedStats): void {
-    const redisKey = this.#redisKey(databaseId, key)
+  write(key: string, { knownCurrentAt, ...computed }: ComputedStats): void {
+    const redisKey = this.#redisKey(computed.version.generation, key)
     const value = JSON.stringify({
       ...computed,
       knownCurrentAtEpochMs: toEpochMs(knownCurrentAt),
@@ -64,8 +64,8 @@ export class SharedStatsCache {
     this.#redis.write((redis) => redis.set(redisKey, value, 'PX', sharedStatsMs))
   }
 
-  #redisKey(databaseId: string, key: string): string {
-    return `${this.#prefix}:${databaseId}:${key}`
+  #redisKey(generation: string, key: string): string {
+    return `${this.#prefix}:${generation}:${key}`
   }
 }
 

@@ -49,36 +49,25 @@ const versionMaxAgeMs = 700
 export const versionResponseMs = 1_000
 
 /**
- * - `hit`: found in this process, and younger than `maxAgeMs`.
- * - `shared`: found in Redis, and younger than `maxAgeMs`.
+ * - `hit`: found in this process or in Redis, and younger than `maxAgeMs`.
  * - `miss`: computed for this request.
  * - `collapsed`: computed for an earlier request that was still waiting for the same statistics.
  * - `stale`: not younger than `maxAgeMs`, because computing or folding failed or was slow.
  *   Statistics from Redis that were sent because computing failed or was slow are `stale` whatever
  *   their age.
  */
-export type CacheResult = 'hit' | 'shared' | 'miss' | 'collapsed' | 'stale'
-
-/**
- * Why statistics are stale.
- *
- * - `refresh is slow`: the refresh did not end while the request waited. Or its statistics are
- *   already as old as `maxAgeMs`, because it took so long, or because a fold of many changes does.
- * - `refresh failed`: computing failed.
- * - `database is failing`: the refresh did not end within `refreshWaitDuringOutageMs`. The wait was
- *   cut short because the last poll failed or timed out.
- */
-export type StaleReason = 'refresh is slow' | 'refresh failed' | 'database is failing'
-
-type Freshness =
-  | { cacheResult: Exclude<CacheResult, 'stale'>; staleReason: null }
-  | { cacheResult: 'stale'; staleReason: StaleReason }
+export type CacheResult = 'hit' | 'miss' | 'collapsed' | 'stale'
 
 /**
  * `ageMs` is the time since the statistics were last known to be current. `asOf` is that moment,
  * rounded down to the second, as RFC 3339 text.
  */
-export type CachedStats = Freshness & { bodies: ResponseBodies; ageMs: number; asOf: string }
+export type CachedStats = {
+  cacheResult: CacheResult
+  bodies: ResponseBodies
+  ageMs: number
+  asOf: string
+}
 
 const maxEntries = 500
 /** The size of an entry is that of its bodies plus the number of characters of its JSON. */
@@ -88,7 +77,7 @@ const maxBytes = 20_000_000
 type Entry = ComputedStats & { bodies: ResponseBodies; asOf: string }
 
 /** An entry that is current, and how a refresh got it. */
-type Refreshed = { entry: Entry; cacheResult: 'hit' | 'shared' | 'miss' }
+type Refreshed = { entry: Entry; cacheResult: 'hit' | 'miss' }
 
 /**
  * A refresh that is running. `fromRedis` is what Redis has, which may be out of date. It never
@@ -140,7 +129,7 @@ export class StatsCache {
     const ageMs = this.#ageMsOf(entry)
     if (ageMs >= maxAgeMs) return this.#waitForRefresh(key, request, entry)
     if (ageMs >= refreshAgeMs) this.#refresh(key, request)
-    return toCachedStats(entry, 'hit', ageMs)
+    return toResult(entry, 'hit', ageMs)
   }
 
   /** Advances the moment when the entry was last known to be current, if it still is. */
@@ -169,17 +158,15 @@ export class StatsCache {
     const older = this.#keepNewer(key, redisStats) ?? entry
     if (!older) throw outcome.error
     this.#advanceIfCurrent(older)
-    const reason = staleReasonOf(outcome.state, isPrimaryFailing)
-    return toStaleStats(older, reason, this.#ageMsOf(older))
+    return toResult(older, 'stale', this.#ageMsOf(older))
   }
 
   /** `isJoined`: an earlier request had begun the refresh. */
   #toResult({ entry, cacheResult }: Refreshed, isJoined: boolean): CachedStats {
     this.#advanceIfCurrent(entry)
     const ageMs = this.#ageMsOf(entry)
-    if (ageMs >= maxAgeMs) return toStaleStats(entry, 'refresh is slow', ageMs)
-    const isCollapsed = cacheResult === 'miss' && isJoined
-    return toCachedStats(entry, isCollapsed ? 'collapsed' : cacheResult, ageMs)
+    if (ageMs >= maxAgeMs) return toResult(entry, 'stale', ageMs)
+    return toResult(entry, isJoined && cacheResult === 'miss' ? 'collapsed' : cacheResult, ageMs)
   }
 
   /** Starts a refresh, or joins the one that is running for the same key. */
@@ -198,17 +185,17 @@ export class StatsCache {
     return refresh
   }
 
-  /** Returns what Redis has of the database that was observed, or null. */
+  /** Returns what Redis has of the generation that was observed, or null. */
   async #readFromRedis(
     observed: ObservedVersion | null,
     key: string,
   ): Promise<ComputedStats | null> {
-    return observed && this.#redisCache.read(observed.databaseId, key)
+    return observed && this.#redisCache.read(observed.version.generation, key)
   }
 
   /**
-   * `fromRedis` is what Redis has of the database of `versionAtStart`. If the process reaches
-   * another database by now, Redis is read again.
+   * `fromRedis` is what Redis has of the generation of `versionAtStart`. If another one is observed
+   * by now, Redis is read again.
    */
   async #load(
     key: string,
@@ -226,12 +213,12 @@ export class StatsCache {
           advance(entry, latest.currentAt)
           return { entry, cacheResult: 'hit' }
         }
-        const isSameDatabase = latest.databaseId === versionAtStart?.databaseId
-        const redisStats = await (isSameDatabase ? fromRedis : this.#readFromRedis(latest, key))
+        const isSame = latest.version.generation === versionAtStart?.version.generation
+        const redisStats = await (isSame ? fromRedis : this.#readFromRedis(latest, key))
         if (redisStats && isAtLeast(redisStats.version, latest.version)) {
           const shared = this.#store(key, redisStats)
           advance(shared, latest.currentAt)
-          return { entry: shared, cacheResult: 'shared' }
+          return { entry: shared, cacheResult: 'hit' }
         }
       }
       const computed = await this.#limitConcurrency(() => this.#computeAndShare(key, request))
@@ -256,11 +243,7 @@ export class StatsCache {
   async #computeAndShare(key: string, request: StatsRequest): Promise<ComputedStats> {
     const computed = await this.#compute(request)
     this.#failures.recordSuccess(key)
-    // Written only under the id of the database that the statistics were computed from.
-    const latest = this.#summary.latest()
-    if (latest?.version.generation === computed.version.generation)
-      this.#redisCache.write(latest.databaseId, key, computed)
-    else this.#summary.readInBackground()
+    this.#redisCache.write(key, computed)
     return computed
   }
 
@@ -322,11 +305,6 @@ function waitFor(refresh: Refresh, milliseconds: number): Promise<Outcome> {
   })
 }
 
-function staleReasonOf(state: 'failed' | 'slow', isPrimaryFailing: boolean): StaleReason {
-  if (state === 'failed') return 'refresh failed'
-  return isPrimaryFailing ? 'database is failing' : 'refresh is slow'
-}
-
 /**
  * Returns how long a request waits for a refresh in milliseconds. Then it gets `older`, if there
  * are such statistics.
@@ -336,16 +314,8 @@ function maxWaitMs(older: ComputedStats | null, isUnlikelyToFinish: boolean): nu
   return isUnlikelyToFinish ? refreshWaitDuringOutageMs : refreshWaitMs
 }
 
-function toCachedStats(
-  { bodies, asOf }: Entry,
-  cacheResult: Exclude<CacheResult, 'stale'>,
-  ageMs: number,
-): CachedStats {
-  return { bodies, cacheResult, staleReason: null, ageMs, asOf }
-}
-
-function toStaleStats({ bodies, asOf }: Entry, reason: StaleReason, ageMs: number): CachedStats {
-  return { bodies, cacheResult: 'stale', staleReason: reason, ageMs, asOf }
+function toResult({ bodies, asOf }: Entry, cacheResult: CacheResult, ageMs: number): CachedStats {
+  return { bodies, cacheResult, ageMs, asOf }
 }
 
 /**

@@ -1,7 +1,6 @@
 // Follows the summary in the background: reads its state twice a second, and folds what waits.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
-import { readDatabaseId } from '../../database/database-identity.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { FailureLog, type TaskLog } from '../../monitoring/log/failure-log.ts'
 import type { Moment } from '../cache/moments.ts'
@@ -14,12 +13,10 @@ const pollPauseMs = 500
 const foldWaitMs = 500
 
 /**
- * `version` was read after `readAt`, and contains every commit before `currentAt`. `databaseId`
- * identifies the database.
+ * `version` was read after `readAt`, and contains every commit before `currentAt`.
  */
 export type ObservedVersion = {
   version: SummaryVersion
-  databaseId: string
   readAt: Moment
   currentAt: Moment
 }
@@ -138,9 +135,7 @@ export class SummaryFollower {
       readAt = performance.now()
       state = await readSummaryState(this.#db)
     }
-    const { version } = state
-    const currentAt = this.currentAtOf(state, readAt)
-    return { version, databaseId: await this.#databaseIdOf(version), readAt, currentAt }
+    return { version: state.version, readAt, currentAt: this.currentAtOf(state, readAt) }
   }
 
   /** Folds, or joins the fold that is running. Never rejects. */
@@ -158,14 +153,5 @@ export class SummaryFollower {
         this.readInBackground()
       })
     return this.#folding
-  }
-
-  /**
-   * Read again only if the generation changed: another database has another one. For a role that
-   * may not read the id, the generation stands in for it.
-   */
-  async #databaseIdOf({ generation }: SummaryVersion): Promise<string> {
-    if (this.#latest?.version.generation === generation) return this.#latest.databaseId
-    return (await readDatabaseId(this.#db)) ?? generation
   }
 }
