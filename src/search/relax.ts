@@ -45,8 +45,6 @@ export async function relax(
   signal: AbortSignal,
 ): Promise<SearchResult> {
   const { query } = request
-  const words = query.words.slice(0, maxEngineWords)
-  const parts = listParts(request, words)
   const filters = toEngineFilters(request)
   const toQuery = ({ q, conditions, limit: hits, needsAll }: Part): EngineQuery => ({
     indexUid: indexName,
@@ -56,17 +54,19 @@ export async function relax(
     matchingStrategy: needsAll ? 'all' : 'frequency',
     attributesToRetrieve: shownAttributes,
   })
-  const counts = query.tokens.map((token) => toQuery(toCountPart(token)))
-  const results = await engine.search([...counts, ...parts.map(toQuery)], signal)
-  const weights = counts.map((_, index) => weigh(results[index]?.estimatedTotalHits ?? 0))
-  const lists = [found, ...results.slice(counts.length).map(({ hits }) => hits)]
-  const candidates = fuse(lists)
-  const lookAlike = results.at(-1)
-  const isKnown = query.tokens.map((_, index) => (results[index]?.estimatedTotalHits ?? 0) > 0)
-  const tokens = query.tokens.map((token, index) =>
-    isKnown[index] ? { ...token, translations: [] } : token,
+  const counted = await engine.search(
+    query.tokens.map((token) => toQuery(toCountPart(token))),
+    signal,
   )
-  const order = new ProductOrder({ ...query, tokens }, weights)
+  const counts = counted.map(({ estimatedTotalHits }) => estimatedTotalHits)
+  const known = new Set(query.tokens.filter((_, index) => (counts[index] ?? 0) > 0))
+  const results = await engine.search(listParts(request, known).map(toQuery), signal)
+  const candidates = fuse([found, ...results.map(({ hits }) => hits)])
+  const lookAlike = results.at(-1)
+  const tokens = query.tokens.map((token) =>
+    known.has(token) ? { ...token, translations: [] } : token,
+  )
+  const order = new ProductOrder({ ...query, tokens }, counts.map(weigh))
   const pinnedIds = new Set(pinned.map(({ product }) => product.id))
   if (query.partialCodeKey !== undefined && lookAlike && lookAlike.estimatedTotalHits !== 1)
     for (const { id } of lookAlike.hits) candidates.delete(id)
@@ -103,9 +103,16 @@ function toCountPart(token: QueryToken): Part {
   return { q: isWord ? `"${token.text}"` : '', conditions, limit: 0, needsAll: true }
 }
 
-/** The last part asks for SKUs that look like the query. */
-function listParts({ query }: ParsedRequest, words: QueryToken[]): Part[] {
+/**
+ * Returns the parts of a query. The last one asks for SKUs that look like it. Beside other words, a
+ * word that products have as typed is searched for as it is, as a phrase of one word: with typos
+ * and endings, each part would cost the engine up to a hundred times as much.
+ */
+function listParts({ query }: ParsedRequest, known: ReadonlySet<QueryToken>): Part[] {
   const { codes, tokens } = query
+  const words = query.words.slice(0, maxEngineWords)
+  const together = (several: QueryToken[]) =>
+    several.map((word) => (known.has(word) ? `"${word.text}"` : word.text)).join(' ')
   const q = toEngineText(query.words)
   const parts: Part[] = []
   const add = (text: string, conditions: string[], limit = hitsPerPart, needsAll = true) => {
@@ -126,18 +133,11 @@ function listParts({ query }: ParsedRequest, words: QueryToken[]): Part[] {
   for (const word of words) add(word.text, strict.slice(0, 1), limit)
   if (codes.length > 0 && words.length > 1) for (const word of words) add(word.text, [])
   if (words.length >= 4 && words.length <= maxWordsToLeaveOut)
-    for (const index of words.keys())
-      add(
-        words
-          .toSpliced(index, 1)
-          .map(({ text }) => text)
-          .join(' '),
-        [],
-      )
+    for (const index of words.keys()) add(together(words.toSpliced(index, 1)), [])
   if (words.length > 2)
     for (const [index, word] of words.entries())
       for (const next of words.slice(index + 1, index + 1 + maxPairDistance))
-        add(`${word.text} ${next.text}`, [])
+        add(together([word, next]), [])
   const translated = tokens.flatMap(({ translations }) => translations)
   if (translated.length > 0 && words.length > 1)
     add(words.map(({ text, translations }) => translations[0] ?? text).join(' '), [])
