@@ -244,11 +244,14 @@ const answerUnusable: Answer = (queries) =>
     hits: [{ ...hit, id: '2', name: null as unknown as string }],
     estimatedTotalHits: 1,
   }))
-/** Only a relaxed query counts the products with each word. */
-const thenRelax =
-  (answer: Answer): Answer =>
-  (queries) =>
-    (queries.some(({ limit }) => limit === 0) ? answer : answerHit)(queries)
+/** A relaxed query counts the products with each word before it asks for parts of the query. */
+const thenRelax = (answer: Answer): Answer => {
+  let isRelaxing = false
+  return (queries) => {
+    isRelaxing ||= queries.some(({ limit }) => limit === 0)
+    return (isRelaxing ? answer : answerHit)(queries)
+  }
+}
 
 /** What engines answer, and the log fields, outcomes and log lines of a search for two words. */
 const failures: [name: string, answers: Answer[], logFields: object, outcomes: string[]][] = [
