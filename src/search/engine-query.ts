@@ -1,6 +1,6 @@
 // Searches products in the engine with one request: exact SKUs, pinned products, parts of codes and
 // the words and codes of the query. Orders the first hits (order.ts). If no
-// product has the whole query, relax.ts asks once more.
+// product has the whole query, relax.ts asks twice more.
 
 import {
   EngineFailure,

@@ -1,6 +1,6 @@
 // Finds products for a query that no product holds as a whole: by pairs of its words, single words
-// and codes, translations, and codes that look alike. One request asks for all of them, and one
-// order decides (order.ts).
+// and codes, translations, and codes that look alike. One request counts the products with each
+// word, a second one asks for all parts, and one order decides (order.ts).
 
 import type { EngineHit, EngineQuery, SearchEngine } from '../search-engine/client.ts'
 import { shownAttributes } from '../search-engine/document-fields.ts'
