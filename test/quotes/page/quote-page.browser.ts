@@ -232,6 +232,8 @@ t.test('five lines and the bank account are on one page, printed and as PDF', as
     lines: [1, 2, 3, 4, 5].map((position) => ({ ...hammer, position, surchargeRate: null })),
     totals: {
       ...totals,
+      discount: null,
+      withheld: null,
       taxes: totals.taxes
         .slice(0, 1)
         .map((tax) => ({ ...tax, surchargeRate: null, surchargeAmount: null })),
