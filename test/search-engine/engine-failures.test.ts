@@ -281,7 +281,7 @@ t.test('a client that disconnects cancels its search, which has no other effect'
 t.test('without PostgreSQL the engine still answers callers whose keys are in use', async (t) => {
   replaceUntilEnd(t, engineTimeout, { ms: 10_000 })
   replaceUntilEnd(t, indexStateMaxAge, { ms: 700 })
-  const { app, postgres, service } = await startBehindProxies(t)
+  const { app, postgres, service, log } = await startBehindProxies(t)
   const createHeaders = async (name: string) => {
     const key = await createApiKey(service.db, { kind: 'secret', name, scopes: ['search:read'] })
     return { authorization: `Bearer ${key}` }
@@ -297,6 +297,7 @@ t.test('without PostgreSQL the engine still answers callers whose keys are in us
   for (const headers of [{}, used]) {
     const response = await search(app, 'martillo', headers)
     t.match(response, { hits: [{ sku: 'AB-1' }], meta: { source: 'index' } })
+    t.equal(lastRequestLine(log).source, 'index', 'no cached response, which may be outdated')
     t.ok((response.meta.indexedAt ?? '') >= (meta.indexedAt ?? 'z'), 'the last known instant')
   }
   t.match(await search(app, 'martillo', unused), { status: 503 }, 'this key cannot be checked')

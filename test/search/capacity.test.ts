@@ -1,5 +1,6 @@
 // What answers a search while engines fail, or while engines or PostgreSQL are busy.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import {
   openDatabase,
@@ -175,15 +176,19 @@ t.test('while no engine is healthy, what any of them has answered is still sent'
   t.match((await search('taladro'))?.logFields, { source: 'cache', engine: 'second' })
 })
 
-t.test('while the index is of another database, PostgreSQL answers', async (t) => {
-  const { ownerDb, search } = await startService(t, [toEngine('main')])
-  await ownerDb.updateTable('search_indexes').set({ database_identity: 'another' }).execute()
-  const response = await eventually(
-    () => search(),
-    (latest) => latest?.logFields.reason === 'no engine available',
-  )
-  t.match(response?.logFields, { source: 'database', attempts: 0 })
-})
+for (const [claim, change] of [
+  ['while the index is of another database', sql`set database_identity = 'another'`],
+  ['while the database does not know what the index contains', sql`set state = 'unknown'`],
+] as const)
+  t.test(`${claim}, PostgreSQL answers`, async (t) => {
+    const { ownerDb, search } = await startService(t, [toEngine('main')])
+    await sql`update search_indexes ${change}`.execute(ownerDb)
+    const response = await eventually(
+      () => search(),
+      (latest) => latest?.logFields.reason === 'no engine available',
+    )
+    t.match(response?.logFields, { source: 'database', attempts: 0 })
+  })
 
 t.test('a search that waits for capacity is not sent if its client disconnects', async (t) => {
   const { promise: end, resolve: endStalled } = Promise.withResolvers<void>()

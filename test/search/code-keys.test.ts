@@ -2,12 +2,10 @@
 // a part of a code would find a product in the engine and not in PostgreSQL, or the reverse.
 import { sql } from 'kysely'
 import t from 'tap'
-import type { SearchResponse } from '../../src/search/schema.ts'
 import { listSkuForms, mayShareSkuKey, toFoldedCodeKey, toSkuKey } from '../../src/text/sku-keys.ts'
 import { testDatabase } from '../support/database/test-database.ts'
-import { eventually } from '../support/eventually.ts'
+import { testBothSources } from '../support/service/both-sources.ts'
 import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
-import { testService, withoutEngine } from '../support/service/test-service.ts'
 
 lengthenTimeouts(t)
 
@@ -45,48 +43,27 @@ const awkward = [
   ...['日', 'ท', 'ที่', 'कि', 'א', 'ش', 'Ⓐ', '𝔸', 'Ⅷ', '²', '½', '٣', '७', '%', '_', '\\', '"', "'"],
 ]
 
-for (const source of ['index', 'database'] as const)
-  t.test(`pins and parts of codes in every script: ${source}`, async (t) => {
-    const service = await testService(t, {
-      config: {
-        SEARCH_CACHE_MB: 0,
-        ...(source === 'database' && withoutEngine),
-      },
-    })
-    const { db, app } = service
-    const codes = awkward.map((text, n) => ({
-      sku: `${text}-${100 + n}-Z${n}`,
-      // Not the word in lower case: Σ at its end would become a different letter. Of SKUs that may
-      // share a key, only the one that is written exactly so is pinned.
-      pinnedAs: mayShareSkuKey(`${text}-1`)
-        ? `${text}-${100 + n}-Z${n}`
-        : `${[...text].map((letter) => letter.toLowerCase()).join('')}_${100 + n}z${n}`,
-      pinnedTo: `fijado ${String.fromCharCode(97 + (n % 26), 97 + Math.floor(n / 26))}x`,
-      beginning: `${text}-${100 + n}`,
-      end: `${100 + n}-z${n}`,
-    }))
-    await db
-      .insertInto('products')
-      .values(codes.map(({ sku }) => ({ sku, name: 'Silla' })))
-      .execute()
-    await db
-      .insertInto('search_pins')
-      .values(codes.map(({ pinnedTo, pinnedAs }) => ({ query: pinnedTo, skus: [pinnedAs] })))
-      .execute()
-    await service.sync()
-    const findSkus = async (q: string, isExpected: (skus: string[]) => boolean) => {
-      const { hits } = await eventually(
-        async () =>
-          (await app.inject(`/api/search?q=${encodeURIComponent(q)}`)).json<SearchResponse>(),
-        ({ hits, meta }) => meta?.source === source && isExpected(hits.map(({ sku }) => sku)),
-      )
-      return hits.map(({ sku }) => sku)
-    }
-    for (const { sku, pinnedTo, beginning, end } of codes) {
-      const isFirst = ([first]: string[]) => first === sku
-      t.equal((await findSkus(pinnedTo, isFirst))[0], sku, `pinned to ${pinnedTo}`)
-      t.equal((await findSkus(sku, isFirst))[0], sku, 'the whole SKU')
-      for (const part of [beginning, end])
-        t.same(await findSkus(part, (skus) => skus.includes(sku)), [sku], `${part} of ${sku}`)
-    }
-  })
+const codes = awkward.map((text, n) => ({
+  sku: `${text}-${100 + n}-Z${n}`,
+  // Not the word in lower case: Σ at its end would become a different letter. Of SKUs that may
+  // share a key, only the one that is written exactly so is pinned.
+  pinnedAs: mayShareSkuKey(`${text}-1`)
+    ? `${text}-${100 + n}-Z${n}`
+    : `${[...text].map((letter) => letter.toLowerCase()).join('')}_${100 + n}z${n}`,
+  pinnedTo: `fijado ${String.fromCharCode(97 + (n % 26), 97 + Math.floor(n / 26))}x`,
+  parts: [`${text}-${100 + n}`, `${100 + n}-z${n}`],
+}))
+const products = codes.map(({ sku }) => ({ sku, name: 'Silla' }))
+
+testBothSources(t, products, async (t, { service, skus }) => {
+  await service.db
+    .insertInto('search_pins')
+    .values(codes.map(({ pinnedTo, pinnedAs }) => ({ query: pinnedTo, skus: [pinnedAs] })))
+    .execute()
+  for (const { sku, pinnedTo, parts } of codes) {
+    const isFirst = ([first]: string[]) => first === sku
+    t.equal((await skus(pinnedTo, isFirst))[0], sku, `pinned to ${pinnedTo}`)
+    t.equal((await skus(sku, isFirst))[0], sku, 'the whole SKU')
+    for (const part of parts) t.same(await skus(part), [sku], `${part} of ${sku}`)
+  }
+})

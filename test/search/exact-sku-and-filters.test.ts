@@ -1,10 +1,8 @@
 // What holds in the search engine and in PostgreSQL: the exact SKU is the first hit, in any script,
 // and filters mean the same.
-import t, { type Test } from 'tap'
-import { searchProducts } from '../support/database/search-products.ts'
-import { eventually } from '../support/eventually.ts'
+import t from 'tap'
+import { testBothSources } from '../support/service/both-sources.ts'
 import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
-import { type TestService, testService, withoutEngine } from '../support/service/test-service.ts'
 
 lengthenTimeouts(t)
 
@@ -37,101 +35,65 @@ const arabicSkus = Array.from({ length: 210 }, (_, n) =>
 )
 const emojiSkus = ['Z-😀', 'Z-😁']
 
-async function addProducts(t: Test, source: 'index' | 'database'): Promise<TestService> {
-  const service = await testService(t, {
-    config: { SEARCH_CACHE_MB: 0, ...(source === 'database' && withoutEngine) },
-  })
-  const many = [...arabicSkus, ...emojiSkus].map((sku) => ({ sku, name: `Nº ${sku}` }))
-  await service.db
-    .insertInto('products')
-    .values([...products, ...many])
-    .execute()
-  if (source === 'index') await service.sync()
-  return service
-}
+const many = [...arabicSkus, ...emojiSkus].map((sku) => ({ sku, name: `Nº ${sku}` }))
 
-for (const source of ['index', 'database'] as const) {
-  t.test(source, async (t) => {
-    const service = await addProducts(t, source)
-    const search = async (parameters: Record<string, string>) => {
-      const { meta, ...response } = await eventually(
-        () => searchProducts(service.app, parameters),
-        (response) => response.meta?.source === source,
-      )
-      t.equal(meta.source, source)
-      return response
+testBothSources(t, [...products, ...many], async (t, { service, search, skus: findSkus }) => {
+  const skus = async ({ q = '', ...filters }: Record<string, string>) =>
+    (await search({ q, ...filters })).hits.map(({ sku }) => sku)
+
+  t.test('the exact SKU is the first hit', async (t) => {
+    for (const sku of similarSkus.flat()) {
+      const [hit] = (await search({ q: sku })).hits
+      t.equal(hit?.sku, sku)
+      t.same(hit?.highlights.sku, [[0, sku.length]], `${sku} is highlighted`)
     }
-    const skus = async (parameters: Record<string, string>) =>
-      (await search(parameters)).hits.map(({ sku }) => sku)
-
-    t.test('the exact SKU is the first hit', async (t) => {
-      for (const sku of similarSkus.flat()) {
-        const [hit] = (await search({ q: sku })).hits
-        t.equal(hit?.sku, sku)
-        t.same(hit?.highlights.sku, [[0, sku.length]], `${sku} is highlighted`)
-      }
-      // With Ñ in its other Unicode form.
-      t.equal((await skus({ q: 'N\u0303U-7' }))[0], 'ÑU-7')
-    })
-
-    t.test('the exact SKU is the first of many that differ in digits or signs', async (t) => {
-      for (const sku of [...emojiSkus, ...arabicSkus.slice(0, 2), ...arabicSkus.slice(-3)]) {
-        t.equal((await skus({ q: sku }))[0], sku)
-        t.equal((await skus({ q: sku.toLowerCase() }))[0], sku)
-      }
-    })
-
-    t.test('pinned products may have SKUs that differ only in digits or signs', async (t) => {
-      const pinned = ['Z-😁', 'N-1', ...arabicSkus.slice(-2).toReversed()]
-      await service.db
-        .insertInto('search_pins')
-        .values({ query: 'pequeño', skus: pinned })
-        .execute()
-      t.same(
-        await eventually(
-          () => skus({ q: 'pequeño' }),
-          (found) => found.length > 1,
-        ),
-        [...pinned, 'N-3'],
-      )
-      await service.db
-        .insertInto('search_pins')
-        .values({ query: 'silla', skus: ['1'] })
-        .execute()
-      t.equal(
-        (
-          await eventually(
-            () => skus({ q: 'silla' }),
-            ([first]) => first === '1',
-          )
-        )[0],
-        '1',
-        'not ①, which the engine does not distinguish',
-      )
-      await service.db.deleteFrom('search_pins').execute()
-    })
-
-    t.test('a query of signs finds the SKU of these signs and nothing else', async (t) => {
-      t.same(await skus({ q: '*' }), ['*'])
-      t.same(await skus({ q: '?' }), ['?'])
-      t.same(await skus({ q: '¿¡' }), [])
-    })
-
-    t.test('a filter ignores case and surrounding blanks, and accents count', async (t) => {
-      const all = ['N-2', 'N-3', 'N-4']
-      for (const category of ['Herramientas', 'HERRAMIENTAS', ' herramientas '])
-        t.same((await skus({ q: 'martillo', category })).sort(), all, category)
-      t.same(await skus({ q: 'martillo', category: 'Herramienta' }), [])
-      t.same((await skus({ q: 'martillo', brand: 'ácana' })).sort(), ['N-2', 'N-3'])
-      t.same(await skus({ q: 'martillo', brand: 'acana' }), ['N-4'])
-    })
-
-    t.test('a facet counts spellings together if a filter treats them as equal', async (t) => {
-      const { facets = {} } = await search({ q: 'martillo', facets: 'category,brand' })
-      t.same(Object.values(facets.category ?? {}), [3, 3])
-      t.same(Object.values(facets.brand ?? {}).toSorted(), [1, 2])
-      const value = Object.keys(facets.category ?? {}).find((name) => /^herr/i.test(name)) ?? ''
-      t.equal((await skus({ q: 'martillo', category: value })).length, 3, 'a facet is a filter')
-    })
+    // With Ñ in its other Unicode form.
+    t.equal((await skus({ q: 'N\u0303U-7' }))[0], 'ÑU-7')
   })
-}
+
+  t.test('the exact SKU is the first of many that differ in digits or signs', async (t) => {
+    for (const sku of [...emojiSkus, ...arabicSkus.slice(0, 2), ...arabicSkus.slice(-3)]) {
+      t.equal((await skus({ q: sku }))[0], sku)
+      t.equal((await skus({ q: sku.toLowerCase() }))[0], sku)
+    }
+  })
+
+  t.test('pinned products may have SKUs that differ only in digits or signs', async (t) => {
+    const pinned = ['Z-😁', 'N-1', ...arabicSkus.slice(-2).toReversed()]
+    await service.db.insertInto('search_pins').values({ query: 'pequeño', skus: pinned }).execute()
+    t.same(await findSkus('pequeño', (found) => found.length > 1), [...pinned, 'N-3'])
+    await service.db
+      .insertInto('search_pins')
+      .values({ query: 'silla', skus: ['1'] })
+      .execute()
+    t.equal(
+      (await findSkus('silla', ([first]) => first === '1'))[0],
+      '1',
+      'not ①, which the engine does not distinguish',
+    )
+    await service.db.deleteFrom('search_pins').execute()
+  })
+
+  t.test('a query of signs finds the SKU of these signs and nothing else', async (t) => {
+    t.same(await skus({ q: '*' }), ['*'])
+    t.same(await skus({ q: '?' }), ['?'])
+    t.same(await skus({ q: '¿¡' }), [])
+  })
+
+  t.test('a filter ignores case and surrounding blanks, and accents count', async (t) => {
+    const all = ['N-2', 'N-3', 'N-4']
+    for (const category of ['Herramientas', 'HERRAMIENTAS', ' herramientas '])
+      t.same((await skus({ q: 'martillo', category })).sort(), all, category)
+    t.same(await skus({ q: 'martillo', category: 'Herramienta' }), [])
+    t.same((await skus({ q: 'martillo', brand: 'ácana' })).sort(), ['N-2', 'N-3'])
+    t.same(await skus({ q: 'martillo', brand: 'acana' }), ['N-4'])
+  })
+
+  t.test('a facet counts spellings together if a filter treats them as equal', async (t) => {
+    const { facets = {} } = await search({ q: 'martillo', facets: 'category,brand' })
+    t.same(Object.values(facets.category ?? {}), [3, 3])
+    t.same(Object.values(facets.brand ?? {}).toSorted(), [1, 2])
+    const value = Object.keys(facets.category ?? {}).find((name) => /^herr/i.test(name)) ?? ''
+    t.equal((await skus({ q: 'martillo', category: value })).length, 3, 'a facet is a filter')
+  })
+})

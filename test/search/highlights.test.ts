@@ -1,9 +1,7 @@
 // The highlights of hits, as the search engine and PostgreSQL find them.
 import t from 'tap'
-import { searchProducts } from '../support/database/search-products.ts'
-import { eventually } from '../support/eventually.ts'
+import { testBothSources } from '../support/service/both-sources.ts'
 import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
-import { testService, withoutEngine } from '../support/service/test-service.ts'
 
 lengthenTimeouts(t)
 
@@ -37,44 +35,33 @@ const highlights: [q: string, texts: Record<string, string[]>][] = [
   ['', {}],
 ]
 
-for (const source of ['index', 'database'] as const)
-  t.test(source, async (t) => {
-    const hasEngine = source === 'index'
-    const { app, db, sync } = await testService(t, hasEngine ? {} : { config: withoutEngine })
-    await db.insertInto('products').values(products).execute()
-    await sync()
-    const search = async (q: string) => {
-      const isComplete = ({ meta }: Awaited<ReturnType<typeof searchProducts>>) =>
-        meta.source === source && (!hasEngine || !meta.degraded)
-      return (await eventually(() => searchProducts(app, { q }), isComplete)).hits
+testBothSources(t, products, async (t, { search }) => {
+  t.test('words, typos, prefixes and codes in UTF-16 code units', async (t) => {
+    for (const [q, texts] of highlights) {
+      const [hit] = (await search({ q })).hits
+      const found = Object.entries(hit?.highlights ?? {}).map(([name, ranges]) => [
+        name,
+        ranges.map(([start = 0, length = 0]) =>
+          String(hit?.[name as 'name']).slice(start, start + length),
+        ),
+      ])
+      t.same(Object.fromEntries(found), texts, q)
     }
-
-    t.test('words, typos, prefixes and codes in UTF-16 code units', async (t) => {
-      for (const [q, texts] of highlights) {
-        const [hit] = await search(q)
-        const found = Object.entries(hit?.highlights ?? {}).map(([name, ranges]) => [
-          name,
-          ranges.map(([start = 0, length = 0]) =>
-            String(hit?.[name as 'name']).slice(start, start + length),
-          ),
-        ])
-        t.same(Object.fromEntries(found), texts, q)
-      }
-    })
-
-    t.test('ranges are sorted and lie inside the value', async (t) => {
-      for (const q of ['taladro', 'peña', 'a', '2x4', 'ab-742', 'trifasicos', 'camion rojo']) {
-        const hits = await search(q)
-        t.ok(hits.length > 0, q)
-        for (const hit of hits)
-          for (const [name, ranges] of Object.entries(hit.highlights)) {
-            let end = 0
-            for (const [start = 0, length = 0] of ranges) {
-              t.ok(start >= end && length > 0, `${q} ${name}`)
-              end = start + length
-            }
-            t.ok(end <= String(hit[name as 'name']).length, `${q} ${name}`)
-          }
-      }
-    })
   })
+
+  t.test('ranges are sorted and lie inside the value', async (t) => {
+    for (const q of ['taladro', 'peña', 'a', '2x4', 'ab-742', 'trifasicos', 'camion rojo']) {
+      const { hits } = await search({ q })
+      t.ok(hits.length > 0, q)
+      for (const hit of hits)
+        for (const [name, ranges] of Object.entries(hit.highlights)) {
+          let end = 0
+          for (const [start = 0, length = 0] of ranges) {
+            t.ok(start >= end && length > 0, `${q} ${name}`)
+            end = start + length
+          }
+          t.ok(end <= String(hit[name as 'name']).length, `${q} ${name}`)
+        }
+    }
+  })
+})

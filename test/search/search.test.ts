@@ -5,6 +5,7 @@ import type { SearchResponse } from '../../src/search/schema.ts'
 import { rebuildIndex } from '../support/database/leased-target.ts'
 import { searchProducts } from '../support/database/search-products.ts'
 import { eventually } from '../support/eventually.ts'
+import { testBothSources } from '../support/service/both-sources.ts'
 import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { testService, withoutEngine } from '../support/service/test-service.ts'
 
@@ -47,92 +48,82 @@ const found: [q: string, skus: string[]][] = [
   ['-martillo', ['AB-742-X']],
 ]
 
-for (const source of ['index', 'database'] as const)
-  t.test(source, async (t) => {
-    const isDegraded = source === 'database'
-    const service = await testService(t, isDegraded ? { config: withoutEngine } : {})
-    const { app, db } = service
-    await db.insertInto('products').values(products).execute()
-    await service.sync()
-    const search = (parameters: Record<string, string>) => searchProducts(app, parameters)
-
-    t.test('finds a product despite a typo and returns every documented field', async (t) => {
-      // Null until the process has read the state of the index for the first time.
-      const response = await eventually(
-        () => search({ q: ' martilo ' }),
-        ({ meta }) => meta.indexedAt !== null,
-      )
-      t.type(response.meta.indexedAt, 'string')
-      const { id } = await db
-        .selectFrom('products')
-        .select('id')
-        .where('sku', '=', 'AB-742-X')
-        .executeTakeFirstOrThrow()
-      t.same(response, {
-        query: 'martilo',
-        hits: [
-          {
-            id,
-            sku: 'AB-742-X',
-            name: 'Martillo de bola 300 g',
-            description: 'Mango de fresno',
-            category: 'Herramientas',
-            brand: 'Ácana',
-            supplier: null,
-            unit: 'C62',
-            price: { amount: '12.50', currency: 'EUR' },
-            hsCode: '820520',
-            originCountry: 'ES',
-            highlights: { name: [[0, 8]] },
-            match: 'corrected',
-          },
-        ],
-        total: 1,
-        meta: {
-          source,
-          degraded: isDegraded,
-          indexedAt: response.meta.indexedAt,
-          corrected: [{ from: 'martilo', to: 'martillo' }],
+testBothSources(t, products, async (t, { source, service, search }) => {
+  const { app, db } = service
+  t.test('finds a product despite a typo and returns every documented field', async (t) => {
+    // Null until the process has read the state of the index for the first time.
+    const response = await search({ q: ' martilo ' }, ({ meta }) => meta.indexedAt !== null)
+    t.type(response.meta.indexedAt, 'string')
+    const { id } = await db
+      .selectFrom('products')
+      .select('id')
+      .where('sku', '=', 'AB-742-X')
+      .executeTakeFirstOrThrow()
+    t.same(response, {
+      query: 'martilo',
+      hits: [
+        {
+          id,
+          sku: 'AB-742-X',
+          name: 'Martillo de bola 300 g',
+          description: 'Mango de fresno',
+          category: 'Herramientas',
+          brand: 'Ácana',
+          supplier: null,
+          unit: 'C62',
+          price: { amount: '12.50', currency: 'EUR' },
+          hsCode: '820520',
+          originCountry: 'ES',
+          highlights: { name: [[0, 8]] },
+          match: 'corrected',
         },
-      })
-    })
-
-    t.test('finds words and codes as they are typed', async (t) => {
-      for (const [q, expected] of found) t.same(skus(await search({ q })), expected, q)
-      for (const q of ['ab-742', 'ab742', 'ab 742 x', 'AB.742', '742-x', '742x'])
-        t.same(skus(await search({ q })).sort(), ['AB-742-X', 'AB742X'], q)
-    })
-
-    t.test('returns prices with the decimal places of their currency', async (t) => {
-      for (const [q, price] of [
-        ['camion', { amount: '1500', currency: 'JPY' }],
-        ['taladro', { amount: '89.9999', currency: 'EUR' }],
-        ['peña', null],
-      ] as const)
-        t.same((await search({ q })).hits[0]?.price, price)
-    })
-
-    t.test('lists all products for an empty query, and pages are consistent', async (t) => {
-      for (const q of ['', 'AB742X']) {
-        const all = await search({ q, limit: '50' })
-        t.equal(all.total, q === '' ? 6 : 2)
-        if (q === '') for (const { highlights } of all.hits) t.same(highlights, {})
-        const paged: string[] = []
-        for (let offset = 0; offset < all.total + 2; offset += 2)
-          paged.push(...skus(await search({ q, limit: '2', offset: String(offset) })))
-        t.same(paged, skus(all))
-        const odd = skus(await search({ q, limit: '3', offset: '1' }))
-        t.same(odd, skus(all).slice(1, 4))
-      }
-    })
-
-    t.test('answers HEAD, and forbids caches to store the response', async (t) => {
-      const response = await app.inject({ method: 'HEAD', url: '/api/search?q=martillo' })
-      t.equal(response.statusCode, 200)
-      t.equal(response.headers['cache-control'], 'private, no-store')
-      t.equal(response.body, '')
+      ],
+      total: 1,
+      meta: {
+        source,
+        degraded: source === 'database',
+        indexedAt: response.meta.indexedAt,
+        corrected: [{ from: 'martilo', to: 'martillo' }],
+      },
     })
   })
+
+  t.test('finds words and codes as they are typed', async (t) => {
+    for (const [q, expected] of found) t.same(skus(await search({ q })), expected, q)
+    for (const q of ['ab-742', 'ab742', 'ab 742 x', 'AB.742', '742-x', '742x'])
+      t.same(skus(await search({ q })).sort(), ['AB-742-X', 'AB742X'], q)
+  })
+
+  t.test('returns prices with the decimal places of their currency', async (t) => {
+    for (const [q, price] of [
+      ['camion', { amount: '1500', currency: 'JPY' }],
+      ['taladro', { amount: '89.9999', currency: 'EUR' }],
+      ['peña', null],
+    ] as const)
+      t.same((await search({ q })).hits[0]?.price, price)
+  })
+
+  t.test('lists all products for an empty query, and pages are consistent', async (t) => {
+    for (const q of ['', 'AB742X']) {
+      const all = await search({ q, limit: '50' })
+      t.equal(all.total, q === '' ? 6 : 2)
+      if (q === '') for (const { highlights } of all.hits) t.same(highlights, {})
+      const paged: string[] = []
+      for (let offset = 0; offset < all.total + 2; offset += 2)
+        paged.push(...skus(await search({ q, limit: '2', offset: String(offset) })))
+      t.same(paged, skus(all))
+      const odd = skus(await search({ q, limit: '3', offset: '1' }))
+      t.same(odd, skus(all).slice(1, 4))
+    }
+  })
+
+  t.test('answers HEAD, and forbids caches to store the response', async (t) => {
+    const response = await app.inject({ method: 'HEAD', url: '/api/search?q=martillo' })
+    t.equal(response.statusCode, 200)
+    t.equal(response.headers['cache-control'], 'private, no-store')
+    t.equal(response.body, '')
+  })
+})
 
 t.test('the most quoted products come first among equal matches', async (t) => {
   const service = await testService(t)

@@ -4,10 +4,8 @@ import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import t from 'tap'
-import { searchProducts } from '../support/database/search-products.ts'
+import { testBothSources } from '../support/service/both-sources.ts'
 import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
-import { searchIndex } from '../support/service/start-catalogue.ts'
-import { testService, withoutEngine } from '../support/service/test-service.ts'
 
 t.setTimeout(1_200_000)
 lengthenTimeouts(t)
@@ -61,22 +59,15 @@ function withWrongLetter(name: string): string | null {
   return name.replace(longest, longest.slice(0, middle) + letter + longest.slice(middle + 1))
 }
 
-for (const source of ['index', 'database'] as const)
-  t.test(`from ${source}`, async (t) => {
-    const hasEngine = source === 'index'
-    const service = await testService(t, hasEngine ? {} : { config: withoutEngine, index: false })
-    await service.db.insertInto('products').values(catalogue).execute()
-    if (hasEngine) await service.sync()
-    const missing: string[] = []
-    for (const { name, sku } of searched)
-      for (const q of [name, withWrongLetter(name)]) {
-        if (q === null || [...q].length > 200) continue
-        const response = hasEngine
-          ? await searchIndex(t, service, { q })
-          : await searchProducts(service.app, { q })
-        const isFound = response.hits.slice(0, 3).some((hit) => fold(hit.name) === fold(name))
-        if (!isFound) missing.push(`${q} (${sku} ${name}): ${response.hits[0]?.name}`)
-      }
-    t.same(missing, [])
-    t.comment(`${searched.length} names`)
-  })
+testBothSources(t, catalogue, async (t, { search }) => {
+  const missing: string[] = []
+  for (const { name, sku } of searched)
+    for (const q of [name, withWrongLetter(name)]) {
+      if (q === null || [...q].length > 200) continue
+      const { hits } = await search({ q })
+      const isFound = hits.slice(0, 3).some((hit) => fold(hit.name) === fold(name))
+      if (!isFound) missing.push(`${q} (${sku} ${name}): ${hits[0]?.name}`)
+    }
+  t.same(missing, [])
+  t.comment(`${searched.length} names`)
+})

@@ -6,8 +6,9 @@ import type { SearchResponse } from '../../src/search/schema.ts'
 import { startIndexer } from '../indexing/run-indexer.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
+import { testBothSources } from '../support/service/both-sources.ts'
 import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
-import { type TestService, testService, withoutEngine } from '../support/service/test-service.ts'
+import { testService } from '../support/service/test-service.ts'
 
 lengthenTimeouts(t)
 
@@ -29,177 +30,161 @@ const products = [
   { sku: 'BMB-1', name: 'Bombardinos plateados', category: 'Music' },
 ]
 
-/** Starts the service and an indexer. `hasEngine` false: PostgreSQL answers. */
-async function startService(t: Test, hasEngine: boolean): Promise<TestService> {
-  const service = await testService(t, {
-    config: hasEngine ? {} : withoutEngine,
+testBothSources(t, products, async (t, { source, service, search: searchSource }) => {
+  const { db } = service
+  if (source === 'index') await startIndexer(t, service)
+  const search = (
+    parameters: Record<string, string>,
+    isExpected?: (response: SearchResponse) => boolean,
+  ) => searchSource({ limit: '50', ...parameters }, isExpected)
+  /** Waits until the search finds exactly these SKUs. */
+  const finds = async (
+    t: Test,
+    parameters: Record<string, string>,
+    skus: string[],
+    order: (skus: string[]) => string[] = (skus) => skus.toSorted(),
+  ) => {
+    const listSkus = ({ hits }: SearchResponse) => order(hits.map(({ sku }) => sku))
+    const response = await search(
+      parameters,
+      (latest) => String(listSkus(latest)) === String(order(skus)),
+    )
+    t.same(listSkus(response), order(skus), JSON.stringify(parameters))
+  }
+  const inOrder = (skus: string[]) => skus
+
+  await t.test('the built-in trade words apply', async (t) => {
+    await finds(t, { q: 'destornillador' }, ['DST-1', 'DSR-1', 'SCR-1'])
+    await finds(t, { q: 'destornilladores' }, ['DST-1', 'DSR-1', 'SCR-1'])
   })
-  await service.db.insertInto('products').values(products).execute()
-  if (hasEngine) await startIndexer(t, service)
-  return service
-}
 
-for (const source of ['index', 'database'] as const) {
-  t.test(source, async (t) => {
-    const service = await startService(t, source === 'index')
-    const { db } = service
-    const search = async (parameters: Record<string, string>) =>
-      (
-        await service.app.inject(
-          `/api/search?${new URLSearchParams({ limit: '50', ...parameters })}`,
-        )
-      ).json<SearchResponse>()
-    /** Waits until the search finds exactly these SKUs, from the expected source. */
-    const finds = async (
-      t: Test,
-      parameters: Record<string, string>,
-      skus: string[],
-      order: (skus: string[]) => string[] = (skus) => skus.toSorted(),
-    ) => {
-      const listSkus = ({ hits }: SearchResponse) => order(hits.map(({ sku }) => sku))
-      const response = await eventually(
-        () => search(parameters),
-        (response) =>
-          response.meta?.source === source && String(listSkus(response)) === String(order(skus)),
-      )
-      t.same(listSkus(response), order(skus), `${source}: ${JSON.stringify(parameters)}`)
-      return response
-    }
-    const inOrder = (skus: string[]) => skus
+  await t.test('synonyms of the company apply, one-way and two-way', async (t) => {
+    await finds(t, { q: 'quillab' }, [])
+    await db
+      .insertInto('search_synonyms')
+      .values([
+        { word: ' Quillab ', synonyms: ['zorgon', 'Destornillador Plano'], two_way: false },
+        { word: 'llave inglesa', synonyms: ['megaspanner'] },
+      ])
+      .execute()
+    await finds(t, { q: 'quillab' }, ['BIT-1', 'DST-1'])
+    await finds(t, { q: 'quillabs' }, ['BIT-1', 'DST-1'])
+    await finds(t, { q: 'zorgon' }, ['BIT-1'])
+    await finds(t, { q: 'Llave Inglesa' }, ['LLV-1', 'MCH-1'])
+    await finds(t, { q: 'megaspanner' }, ['MCH-1', 'LLV-1'], inOrder)
+    // The engine may know the synonyms before the process does.
+    const { hits } = await search(
+      { q: 'megaspanner' },
+      ({ hits }) => hits[1]?.highlights.name !== undefined,
+    )
+    t.match(hits[1]?.highlights.name?.[0], [0], 'the synonym is highlighted')
+    await finds(t, { q: 'megaspanner 300' }, ['LLV-1'])
+    await finds(t, { q: 'quillab', category: 'Bits' }, ['BIT-1'])
+  })
 
-    await t.test('the built-in trade words apply', async (t) => {
-      await finds(t, { q: 'destornillador' }, ['DST-1', 'DSR-1', 'SCR-1'])
-      await finds(t, { q: 'destornilladores' }, ['DST-1', 'DSR-1', 'SCR-1'])
-    })
+  await t.test('a changed and a deleted synonym apply', async (t) => {
+    await db
+      .updateTable('search_synonyms')
+      .set({ synonyms: ['amoladora'] })
+      .where('word', '=', 'quillab')
+      .execute()
+    await finds(t, { q: 'quillab' }, ['AMO-1'])
+    await db.deleteFrom('search_synonyms').execute()
+    await finds(t, { q: 'quillab' }, [])
+  })
 
-    await t.test('synonyms of the company apply, one-way and two-way', async (t) => {
-      await finds(t, { q: 'quillab' }, [])
-      await db
-        .insertInto('search_synonyms')
-        .values([
-          { word: ' Quillab ', synonyms: ['zorgon', 'Destornillador Plano'], two_way: false },
-          { word: 'llave inglesa', synonyms: ['megaspanner'] },
-        ])
-        .execute()
-      await finds(t, { q: 'quillab' }, ['BIT-1', 'DST-1'])
-      await finds(t, { q: 'quillabs' }, ['BIT-1', 'DST-1'])
-      await finds(t, { q: 'zorgon' }, ['BIT-1'])
-      await finds(t, { q: 'Llave Inglesa' }, ['LLV-1', 'MCH-1'])
-      await finds(t, { q: 'megaspanner' }, ['MCH-1', 'LLV-1'], inOrder)
-      // The engine may know the synonyms before the process does.
-      const { hits } = await eventually(
-        () => search({ q: 'megaspanner' }),
-        ({ hits }) => hits[1]?.highlights.name !== undefined,
-      )
-      t.match(hits[1]?.highlights.name?.[0], [0], 'the synonym is highlighted')
-      await finds(t, { q: 'megaspanner 300' }, ['LLV-1'])
-      await finds(t, { q: 'quillab', category: 'Bits' }, ['BIT-1'])
-    })
+  await t.test('a synonym is not followed further, and a loop ends', async (t) => {
+    await db
+      .insertInto('search_synonyms')
+      .values([
+        { word: 'alfa', synonyms: ['beta'], two_way: false },
+        { word: 'beta', synonyms: ['alfa', 'zorgon'], two_way: false },
+      ])
+      .execute()
+    await finds(t, { q: 'beta' }, ['BIT-1'])
+    await finds(t, { q: 'alfa' }, [])
+    await db.deleteFrom('search_synonyms').execute()
+  })
 
-    await t.test('a changed and a deleted synonym apply', async (t) => {
-      await db
-        .updateTable('search_synonyms')
-        .set({ synonyms: ['amoladora'] })
-        .where('word', '=', 'quillab')
-        .execute()
-      await finds(t, { q: 'quillab' }, ['AMO-1'])
-      await db.deleteFrom('search_synonyms').execute()
-      await finds(t, { q: 'quillab' }, [])
-    })
+  await t.test('built-in words can be switched off, one by one and all', async (t) => {
+    await finds(t, { q: 'radial' }, ['RAD-1', 'AMO-1'])
+    await db.insertInto('search_hidden_words').values({ word: 'Radial' }).execute()
+    await finds(t, { q: 'radial' }, ['RAD-1'])
+    await finds(t, { q: 'amoladora' }, ['AMO-1'])
+    await finds(t, { q: 'destornillador' }, ['DST-1', 'DSR-1', 'SCR-1'])
+    await db.insertInto('search_hidden_words').values({ word: '*' }).execute()
+    await finds(t, { q: 'destornillador' }, ['DST-1'])
+    await db.deleteFrom('search_hidden_words').execute()
+    await finds(t, { q: 'destornillador' }, ['DST-1', 'DSR-1', 'SCR-1'])
+  })
 
-    await t.test('a synonym is not followed further, and a loop ends', async (t) => {
-      await db
-        .insertInto('search_synonyms')
-        .values([
-          { word: 'alfa', synonyms: ['beta'], two_way: false },
-          { word: 'beta', synonyms: ['alfa', 'zorgon'], two_way: false },
-        ])
-        .execute()
-      await finds(t, { q: 'beta' }, ['BIT-1'])
-      await finds(t, { q: 'alfa' }, [])
-      await db.deleteFrom('search_synonyms').execute()
-    })
-
-    await t.test('built-in words can be switched off, one by one and all', async (t) => {
-      await finds(t, { q: 'radial' }, ['RAD-1', 'AMO-1'])
-      await db.insertInto('search_hidden_words').values({ word: 'Radial' }).execute()
-      await finds(t, { q: 'radial' }, ['RAD-1'])
-      await finds(t, { q: 'amoladora' }, ['AMO-1'])
-      await finds(t, { q: 'destornillador' }, ['DST-1', 'DSR-1', 'SCR-1'])
-      await db.insertInto('search_hidden_words').values({ word: '*' }).execute()
-      await finds(t, { q: 'destornillador' }, ['DST-1'])
+  await t.test('translations can be switched off, one by one and all', async (t) => {
+    const translated = ['BMB-1']
+    await finds(t, { q: 'saxhorns' }, translated)
+    for (const word of ['saxhorns', 'Saxhorn', 'bombardino', '*']) {
+      await db.insertInto('search_hidden_words').values({ word }).execute()
+      await finds(t, { q: 'saxhorns' }, [])
+      await finds(t, { q: 'bombardinos' }, ['BMB-1'])
       await db.deleteFrom('search_hidden_words').execute()
-      await finds(t, { q: 'destornillador' }, ['DST-1', 'DSR-1', 'SCR-1'])
-    })
-
-    await t.test('translations can be switched off, one by one and all', async (t) => {
-      const translated = ['BMB-1']
       await finds(t, { q: 'saxhorns' }, translated)
-      for (const word of ['saxhorns', 'Saxhorn', 'bombardino', '*']) {
-        await db.insertInto('search_hidden_words').values({ word }).execute()
-        await finds(t, { q: 'saxhorns' }, [])
-        await finds(t, { q: 'bombardinos' }, ['BMB-1'])
-        await db.deleteFrom('search_hidden_words').execute()
-        await finds(t, { q: 'saxhorns' }, translated)
-      }
-    })
-
-    await t.test('search ignores a hidden word beside others', async (t) => {
-      await db
-        .insertInto('search_hidden_words')
-        .values([{ word: 'cromado', hides: 'word' }])
-        .execute()
-      await finds(t, { q: 'radial Cromado 2000' }, ['RAD-1'])
-      await finds(t, { q: 'cromado' }, ['GRF-1'])
-      await db.deleteFrom('search_hidden_words').execute()
-    })
-
-    await t.test('pinned products come first', async (t) => {
-      await finds(t, { q: 'grifo' }, ['GRIFO', 'GRF-1', 'GRF-2', 'GRF-3'])
-      await finds(t, { q: 'grifo negro' }, ['GRF-3'])
-      await db
-        .insertInto('search_pins')
-        .values([
-          { query: 'Grifo', skus: ['P/9', 'GRF-3', 'OLD-1', 'NONE', 'GRF-2'] },
-          { query: 'zzyzx qwop', skus: ['AMO-1'] },
-        ])
-        .execute()
-      await finds(t, { q: ' GRIFO ' }, ['GRIFO', 'P/9', 'GRF-3', 'GRF-2', 'GRF-1'], inOrder)
-      await finds(t, { q: 'grifo', category: 'Water' }, ['GRF-3', 'GRF-2', 'GRF-1'], inOrder)
-      await finds(t, { q: 'grifo negro' }, ['GRF-3'])
-      await finds(t, { q: 'Zzyzx  qwóp' }, ['AMO-1'])
-      const pages = await Promise.all(
-        [0, 1, 2, 3, 4].map((offset) => search({ q: 'grifo', limit: '1', offset: String(offset) })),
-      )
-      t.same(
-        pages.map(({ hits, total }) => [hits[0]?.sku, total]),
-        ['GRIFO', 'P/9', 'GRF-3', 'GRF-2', 'GRF-1'].map((sku) => [sku, 5]),
-        'page by page',
-      )
-    })
-
-    await t.test('a pinned product that becomes inactive disappears', async (t) => {
-      await db.updateTable('products').set({ active: false }).where('sku', '=', 'P/9').execute()
-      await finds(t, { q: 'grifo' }, ['GRIFO', 'GRF-3', 'GRF-2', 'GRF-1'], inOrder)
-      await db.deleteFrom('search_pins').execute()
-      await finds(t, { q: 'grifo' }, ['GRIFO', 'GRF-1', 'GRF-2', 'GRF-3'])
-    })
-
-    if (source === 'index')
-      await t.test('the index was not rebuilt', async (t) => {
-        const { rows } = await sql`select from search_indexes`.execute(db)
-        t.equal(rows.length, 1)
-        const { results } = await service.engine.tasks.getTasks({
-          types: ['indexSwap'],
-          limit: 100,
-        })
-        const own = results.filter((task) =>
-          JSON.stringify(task.details).includes(service.config.SEARCH_INDEX),
-        )
-        t.equal(own.length, 1, 'only the first build swapped indexes')
-      })
+    }
   })
-}
+
+  await t.test('search ignores a hidden word beside others', async (t) => {
+    await db
+      .insertInto('search_hidden_words')
+      .values([{ word: 'cromado', hides: 'word' }])
+      .execute()
+    await finds(t, { q: 'radial Cromado 2000' }, ['RAD-1'])
+    await finds(t, { q: 'cromado' }, ['GRF-1'])
+    await db.deleteFrom('search_hidden_words').execute()
+  })
+
+  await t.test('pinned products come first', async (t) => {
+    await finds(t, { q: 'grifo' }, ['GRIFO', 'GRF-1', 'GRF-2', 'GRF-3'])
+    await finds(t, { q: 'grifo negro' }, ['GRF-3'])
+    await db
+      .insertInto('search_pins')
+      .values([
+        { query: 'Grifo', skus: ['P/9', 'GRF-3', 'OLD-1', 'NONE', 'GRF-2'] },
+        { query: 'zzyzx qwop', skus: ['AMO-1'] },
+      ])
+      .execute()
+    await finds(t, { q: ' GRIFO ' }, ['GRIFO', 'P/9', 'GRF-3', 'GRF-2', 'GRF-1'], inOrder)
+    await finds(t, { q: 'grifo', category: 'Water' }, ['GRF-3', 'GRF-2', 'GRF-1'], inOrder)
+    await finds(t, { q: 'grifo negro' }, ['GRF-3'])
+    await finds(t, { q: 'Zzyzx  qwóp' }, ['AMO-1'])
+    const pages = await Promise.all(
+      [0, 1, 2, 3, 4].map((offset) => search({ q: 'grifo', limit: '1', offset: String(offset) })),
+    )
+    t.same(
+      pages.map(({ hits, total }) => [hits[0]?.sku, total]),
+      ['GRIFO', 'P/9', 'GRF-3', 'GRF-2', 'GRF-1'].map((sku) => [sku, 5]),
+      'page by page',
+    )
+  })
+
+  await t.test('a pinned product that becomes inactive disappears', async (t) => {
+    await db.updateTable('products').set({ active: false }).where('sku', '=', 'P/9').execute()
+    await finds(t, { q: 'grifo' }, ['GRIFO', 'GRF-3', 'GRF-2', 'GRF-1'], inOrder)
+    await db.deleteFrom('search_pins').execute()
+    await finds(t, { q: 'grifo' }, ['GRIFO', 'GRF-1', 'GRF-2', 'GRF-3'])
+  })
+
+  if (source === 'index')
+    await t.test('the index was not rebuilt', async (t) => {
+      const { rows } = await sql`select from search_indexes`.execute(db)
+      t.equal(rows.length, 1)
+      const { results } = await service.engine.tasks.getTasks({
+        types: ['indexSwap'],
+        limit: 100,
+      })
+      const own = results.filter((task) =>
+        JSON.stringify(task.details).includes(service.config.SEARCH_INDEX),
+      )
+      t.equal(own.length, 1, 'only the first build swapped indexes')
+    })
+})
 
 t.test('where no product has all the words, a synonym counts as its word', async (t) => {
   const database = await testDatabase(t)

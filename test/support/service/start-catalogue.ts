@@ -24,7 +24,7 @@ export async function searchIndex(
 /** Starts a service with these products only. Returns functions that search in its engine. */
 export async function startCatalogue(
   t: Test,
-  products: { sku: string; name: string; category?: string | null }[],
+  products: { sku: string; name: string; [column: string]: unknown }[],
 ) {
   const service = await testService(t)
   await service.db.insertInto('products').values(products).execute()
