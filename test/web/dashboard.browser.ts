@@ -957,7 +957,7 @@ t.test('bars stand apart from labels and lines, and dates have room on a phone',
         }
       }),
     )
-    t.equal(rows.length, 5)
+    t.equal(rows.length, 6)
     for (const { isApart, height, aboveLine } of rows) {
       t.ok(isApart, 'the bar does not cover the label')
       t.ok(height >= 6, `${height} px high`)
