@@ -6,7 +6,7 @@ import { createApiKey } from '../../src/auth/api-keys.ts'
 import { lookUpTimeout } from '../../src/auth/refreshed-cache.ts'
 import type { ServerConfig } from '../../src/config.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
-import { maxRunningSearches } from '../../src/overload/concurrency-limit.ts'
+import { maxRunningSearches, queueTimeout } from '../../src/overload/concurrency-limit.ts'
 import { logIntervalMs } from '../../src/overload/load-shedding.ts'
 import { describeApi } from '../../src/routes.ts'
 import { engineTimeout } from '../../src/search-engine/client.ts'
@@ -93,7 +93,9 @@ t.test(
     t.equal(rejected[0]?.headers['retry-after'], '1')
 
     faultyProxy.delayMs = 0
-    // Repeated, because on a busy machine a search may wait longer than the queue allows.
+    // On a busy machine a search may wait longer than the queue allows.
+    replaceUntilEnd(t, queueTimeout, { ms: 10_000 })
+    // Repeated, because the queue is short at first after rejections.
     const statuses = await eventually(
       async () => {
         const burst = await Promise.all(
