@@ -13,11 +13,12 @@ export const renderingNiceIncrement = 10
 /** At the first two limits, the kernel ends the process or gives it no more memory. */
 export const renderingLimits = {
   /**
-   * The processor time of a process, over all its renderings (RLIMIT_CPU). After half of it the
-   * process is replaced, so each rendering has at least the other half. A PDF of 2,000 lines takes
-   * 1.4 s. Elapsed time would also count the time in which a busy machine did not run the process.
+   * The processor time of a process, over all its renderings (RLIMIT_CPU). A PDF of 2,000 lines
+   * takes 1.4 s. Elapsed time would also count the time in which a busy machine did not run it.
    */
   processorMs: 40_000,
+  /** A process that has used so much is replaced, so each rendering has at least the rest. */
+  replacedAfterMs: 20_000,
   /**
    * The memory that it may allocate (RLIMIT_DATA). Node reserves 0.6 to 1.2 GB when it starts, and
    * uses little of that. Twenty pages of 8,000 lines bring it to 1.5 GB, and a PDF of 2,000 lines
@@ -61,7 +62,7 @@ export class RenderingProcess {
     clearTimeout(this.#idleTimer)
     const reply = await this.#getReply(task)
     const { processorMs, residentBytes } = reply.usage
-    if (processorMs > this.#limits.processorMs / 2) this.#kill()
+    if (processorMs > this.#limits.replacedAfterMs) this.#kill()
     else if (residentBytes > this.#limits.idleMemoryBytes)
       this.#idleTimer = setTimeout(() => this.#kill(), this.#limits.idleMs).unref()
     if ('rendering' in reply) return reply.rendering
