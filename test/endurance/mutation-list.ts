@@ -198,9 +198,9 @@ export const mutations: Mutation[] = [
     tests: ['test/stats'],
   },
   {
-    file: 'src/stats/acceptance-rates.ts',
-    from: 'const noLongerOpen = accepted + rejected + expired',
-    to: 'const noLongerOpen = accepted + rejected',
+    file: 'src/stats/figures.ts',
+    from: 'const decided = accepted + rejected + expired',
+    to: 'const decided = accepted + rejected',
     fault: 'expired quotes are not in the acceptance rate',
     tests: ['test/stats'],
   },

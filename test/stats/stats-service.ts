@@ -2,7 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../src/database/postgres-pool.ts'
 import { maxAgeMs } from '../../src/stats/cache/stats-cache.ts'
-import type { Stats } from '../../src/stats/schema.ts'
+import { readStats } from '../../src/stats/read-stats.ts'
+import type { Stats, StatsRequest, StatsWithoutAsOf } from '../../src/stats/schema.ts'
+import { foldStatistics } from '../../src/stats/summary/fold-statistics.ts'
+import { company } from '../support/database/company.ts'
 import { hasLocalToday, setLocalToday } from '../support/database/local-today.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -10,12 +13,13 @@ import { type FaultyProxy, startFaultyProxy } from '../support/servers/faulty-pr
 import { type TestService, testService } from '../support/service/test-service.ts'
 import { insertUnfoldedQuotes } from './insert-quotes.ts'
 import { buildQuote } from './quote-builder.ts'
+import type { ExpectedQuery } from './reference-stats.ts'
 
 type Test = Parameters<typeof testService>[0]
 type ServiceOptions = Parameters<typeof testService>[1]
 
 /** Always the same day, so that no test depends on the date or fails at midnight. */
-const today = '2026-11-21'
+export const today = '2026-11-21'
 
 /** Starts a service without a search index, because statistics do not need one. */
 export async function statsService(t: Test, options: ServiceOptions = {}): Promise<TestService> {
@@ -50,22 +54,52 @@ export async function serviceBehindFaultyProxy(
 }
 
 /**
- * Sends `key`, an API key, unless it is empty. Returns the number of quotes as `total`, the header
- * as `cacheStatus`, and the header in seconds as `age`.
+ * Returns the number of quotes as `total`, the header as `cacheStatus`, the header in seconds as
+ * `age`, and the instant of the body in milliseconds as `asOf`.
  */
-export async function requestStats({ app }: Pick<TestService, 'app'>, query = '', key = '') {
-  const response = await app.inject({
-    url: `/api/stats${query}`,
-    headers: key ? { authorization: `Bearer ${key}` } : {},
-  })
-  const { statusCode: status, headers } = response
+export async function requestStats({ app }: Pick<TestService, 'app'>, query = '', headers = {}) {
+  const sentAt = Date.now()
+  const response = await app.inject({ url: `/api/stats${query}`, headers })
+  const stats = response.statusCode === 200 ? response.json<Stats>() : null
   return {
-    status,
-    total: status === 200 ? response.json<Stats>().quotes.total : null,
-    cacheStatus: String(headers['cache-status']),
-    age: Number(headers.age),
+    status: response.statusCode,
+    total: stats?.quotes.total ?? null,
+    cacheStatus: String(response.headers['cache-status']),
+    age: Number(response.headers.age),
+    asOf: Date.parse(stats?.asOf ?? ''),
+    sentAt,
     response,
   }
+}
+
+/** Repeats the request until the result has these properties, and returns the last result. */
+export const statsUntil = (
+  service: Pick<TestService, 'app'>,
+  check: (result: Awaited<ReturnType<typeof requestStats>>) => boolean,
+  query = '',
+  headers = {},
+) => eventually(() => requestStats(service, query, headers), check)
+
+/** The statistics that the summary has, without a cache. */
+export async function statsOf(
+  db: Database,
+  { bounds = null, date = 'issued', ...others }: Partial<ExpectedQuery> = {},
+): Promise<StatsWithoutAsOf> {
+  const range = bounds ? { from: bounds[0], to: bounds[1] } : {}
+  const request = { date, ...others, ...range } as StatsRequest
+  return (await readStats(db, company, request)).stats
+}
+
+/** Folds, and returns the statistics. */
+export async function foldedStats(db: Database, query: Partial<ExpectedQuery> = {}) {
+  await foldStatistics(db)
+  return statsOf(db, query)
+}
+
+/** The query string of a request, with `?`. */
+export function queryString({ bounds, ...others }: Partial<ExpectedQuery>): string {
+  const parameters = { ...others, ...(bounds && { from: bounds[0], to: bounds[1] }) }
+  return `?${new URLSearchParams(parameters as Record<string, string>)}`
 }
 
 /**
@@ -79,11 +113,7 @@ export async function findWrongResponses(
   durationMs = 4_000,
 ): Promise<string[]> {
   // The server is not ready before the first fold either.
-  for (const service of services)
-    await eventually(
-      () => requestStats(service),
-      ({ status }) => status === 200,
-    )
+  for (const service of services) await statsUntil(service, ({ status }) => status === 200)
   const startedCommits: number[] = []
   const finishedCommits: number[] = []
   let responses = 0

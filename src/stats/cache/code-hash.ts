@@ -9,7 +9,7 @@ import { join } from 'node:path'
  * there. A file elsewhere belongs here if it can change the values of statistics, or what Redis
  * stores of them. A file that only decides when, where or for whom they are computed does not
  * belong here. Examples are those of connections, waiting times and access.
- * test/stats/cache/code-hash.test.ts checks the files that read-stats.ts imports.
+ * test/stats/cache/shared-stats-cache.test.ts checks the files that read-stats.ts imports.
  */
 export const sourceFiles = [
   'stats/**/*.ts',
