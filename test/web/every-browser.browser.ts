@@ -264,6 +264,8 @@ async function testKeyboard(t: Test, openPage: OpenPage): Promise<void> {
   t.equal(await pressAndFindIndex('ArrowDown'), 0, 'from the last to the first')
   t.equal(await pressAndFindIndex('ArrowUp'), names.length - 1)
   t.equal(await pressAndFindIndex('Home'), 0)
+  t.equal(await pressAndFindIndex('PageDown'), Math.min(5, names.length - 1))
+  t.equal(await pressAndFindIndex('PageUp'), 0)
   t.match(await readState(page), { hasDescendant: true, isOpen: true })
   await page.press('Control+Enter')
   t.match(await readState(page), { isOpen: true, chosen: [`${names[0]} +`] })

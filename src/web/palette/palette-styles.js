@@ -83,11 +83,15 @@ const css = `
       padding: 0;
       font-size: var(--product-palette-font-size, 0.9375rem);
     }
-    [part~="header"] {
+    [part~="header"], [part~="option"], [part~="end"] {
       display: flex;
       align-items: center;
       gap: 0.7em;
+    }
+    [part~="header"], [part~="end"] {
       flex: none;
+    }
+    [part~="header"] {
       padding-inline: 1em 0.7em;
       border-block-end: 1px solid var(--_rule);
     }
@@ -186,9 +190,6 @@ const css = `
     }
     [part~="option"] {
       position: relative;
-      display: flex;
-      align-items: center;
-      gap: 0.7em;
       padding: 0.42em 0.7em;
       border-radius: calc(var(--_radius) - 0.3em);
       cursor: pointer;
@@ -230,7 +231,6 @@ const css = `
       box-shadow: 0.2em -0.2em 0 -1px var(--_surface), 0.2em -0.2em;
     }
     [part~="add"], [part~="star"] {
-      flex: none;
       inline-size: 2.4em;
       line-height: 2.4;
       border-radius: 0.4em;
@@ -259,7 +259,6 @@ const css = `
       unicode-bidi: isolate;
     }
     [part~="price"] {
-      flex: none;
       font-size: 0.92em;
     }
     [part~="chosen"] [part~="price"]::after {

@@ -196,21 +196,12 @@ export class ResultList {
 
   /** @param {ResultGroup} group @param {Rendering} rendering @returns {HTMLElement[]} */
   #createGroup({ heading, choices }, rendering) {
-    const firstId = `${this.#idPrefix}-${this.#options.length}`
     const rows = choices.map((choice) => this.#createOption(choice, rendering))
     if (heading === undefined) return rows
     if (rows.length === 0) return []
-    const attributes = { role: 'presentation', id: `${firstId}-group` }
-    const headingElement = createPart('div', 'heading', attributes, heading)
-    return [
-      createPart(
-        'div',
-        'group',
-        { role: 'group', 'aria-labelledby': headingElement.id },
-        headingElement,
-        ...rows,
-      ),
-    ]
+    const headingElement = createPart('div', 'heading', { 'aria-hidden': 'true' }, heading)
+    const attributes = { role: 'group', 'aria-label': heading }
+    return [createPart('div', 'group', attributes, headingElement, ...rows)]
   }
 
   /** @param {Choice} choice @param {Rendering} rendering */

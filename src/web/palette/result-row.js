@@ -25,14 +25,21 @@ export function createProductRow(hit, options) {
     highlightMatches(hit[field] ?? '', hit.highlights[field]),
   )
   const isFavourite = favourites?.some((favourite) => favourite.id === hit.id) ?? false
+  const star = createPart('span', 'star', { role: 'img', 'aria-label': texts.hints.favourite })
   const row = createRow(
     id,
-    ...(content ? [content] : createContent(hit, language, texts)),
-    ...(favourites
-      ? [createPart('span', 'star', { role: 'img', 'aria-label': texts.hints.favourite })]
-      : []),
-    // On a touch screen: chooses the product and keeps the palette open.
-    createPart('span', 'add', { 'aria-hidden': 'true' }, '+'),
+    content ?? createContent(hit, texts),
+    ' ',
+    // On a narrow screen they stay together beside the name or below it.
+    createPart(
+      'span',
+      'end',
+      {},
+      ...(content ? [] : [createPart('span', 'price', {}, formatPrice(hit, language))]),
+      ...(favourites ? [star] : []),
+      // On a touch screen: chooses the product and keeps the palette open.
+      createPart('span', 'add', { 'aria-hidden': 'true' }, '+'),
+    ),
   )
   showFavourite(row, isFavourite)
   return row
@@ -76,16 +83,12 @@ function createRow(id, ...children) {
   return createPart('div', 'option', { role: 'option', id, 'aria-selected': 'false' }, ...children)
 }
 
-/** @param {Hit} hit @param {string} language @param {PaletteTexts} texts */
-function createContent(hit, language, texts) {
+/** @param {Hit} hit @param {PaletteTexts} texts */
+function createContent(hit, texts) {
   const facts = createFacts(hit, texts).flatMap((fact, index) =>
     index > 0 ? [' · ', fact] : [fact],
   )
-  return [
-    createText(highlightMatches(hit.name, hit.highlights.name), ...facts),
-    ' ',
-    createPart('span', 'price', {}, formatPrice(hit, language)),
-  ]
+  return createText(highlightMatches(hit.name, hit.highlights.name), ...facts)
 }
 
 /** @param {Hit} hit @param {PaletteTexts} texts */
