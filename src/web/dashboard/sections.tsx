@@ -1,16 +1,15 @@
 // The sections that are loaded when the visitor opens them, with a key that has the scope
 // stats:detail: customers and products, and what people search for.
 import type { ComponentChildren } from 'preact'
+import type { Money } from '../browser/number-and-date-formats.ts'
 import { KeyRequest } from './notices.tsx'
 import { formats, texts } from './page.ts'
-import type { Breakdown, SearchReport, Section } from './requests.ts'
+import type { SearchReport, Section } from './requests.ts'
 import { type State, toggleSection } from './state.ts'
 import { Bar, ShowAll, Table } from './tables.tsx'
 
-/** How many rows each table of customers and products shows before the visitor asks for all. */
+/** How many rows each table shows. The visitor can ask for all customers and products. */
 const maxRowsAtFirst = 10
-/** How many rows each table of searches has. */
-const maxSearches = 10
 
 type DetailsProps = {
   id: 'breakdown' | 'searches'
@@ -45,94 +44,138 @@ function Details({ id, messageId, heading, section, summary, note, children }: D
   )
 }
 
-/* --- Customers and products --- */
-
 type Row = {
   key: string
   label: ComponentChildren
-  counts: number[]
-  revenue: { amount: string; currency: string }
-  /** How many have no exchange rate. */
-  unconverted: number
+  cells: string[]
+  /** The value of its bar, or null for none. */
+  value: number | null
+  note?: string | false
 }
 type ListProps = {
   title: string
   headings: string[]
-  /** Says how many of a row have no exchange rate. */
-  unconvertedText: { one: string; other: string }
   rows: Row[]
-  rest: Row | null
-  isExpanded: boolean
+  /** Shown instead of a table without rows. */
+  none: string
+  barName: 'revenue' | 'count'
+  isExpanded?: boolean
 }
+
+function List({ title, headings, rows, none, barName, isExpanded = false }: ListProps) {
+  const max = Math.max(0, ...rows.map(({ value }) => value ?? 0))
+  const count = rows.filter(({ value }) => value !== null).length
+  const isHidden = (row: Row, index: number) =>
+    !isExpanded && row.value !== null && index >= maxRowsAtFirst
+  return (
+    <div>
+      <h3>{title}</h3>
+      {rows.length === 0 ? (
+        <p class="note">{none}</p>
+      ) : (
+        <Table caption={title} headings={headings}>
+          {rows.map((row, index) => (
+            <tr
+              key={row.key}
+              class={row.value === null ? 'rest' : isHidden(row, index) ? 'more' : ''}
+              tabIndex={index >= maxRowsAtFirst ? -1 : undefined}
+              data-first-hidden={index === maxRowsAtFirst ? title : undefined}
+            >
+              <th scope="row">
+                {row.label}
+                {row.note && <small class="row-note">{row.note}</small>}
+                {row.value !== null && <Bar value={row.value} max={max} name={barName} />}
+              </th>
+              {row.cells.map((text, index) => (
+                <td key={index}>{text}</td>
+              ))}
+            </tr>
+          ))}
+        </Table>
+      )}
+      {!isExpanded && count > maxRowsAtFirst && <ShowAll table={title} count={count} />}
+    </div>
+  )
+}
+
+/* --- Customers and products --- */
 
 export function BreakdownSection({ state }: { state: State }) {
   const { data } = state.breakdown
-  const { heading } = texts.breakdown
+  const { breakdown } = texts
+  const isExpanded = (title: string) => state.expanded.has(title)
   return (
     <Details
       id="breakdown"
       messageId="breakdown-message"
-      heading={heading}
+      heading={breakdown.heading}
       section={state.breakdown}
     >
-      {data && <Customers {...data.customers} expanded={state.expanded} />}
-      {data && <Products {...data.products} expanded={state.expanded} />}
+      {data && (
+        <>
+          <List
+            title={breakdown.customers}
+            headings={[breakdown.customer, texts.quotes, texts.accepted, revenueIn(data.customers)]}
+            none={texts.noRows}
+            barName="revenue"
+            isExpanded={isExpanded(breakdown.customers)}
+            rows={revenueRows(data.customers, texts.withoutRate, (row) => ({
+              counts: [row.quotes, row.accepted],
+              ...('customers' in row
+                ? { key: 'rest', label: formats.countText(row.customers, breakdown.otherCustomers) }
+                : {
+                    key: String(row.customer?.id),
+                    label: row.customer ? (
+                      <bdi>{row.customer.name ?? `#${row.customer.id}`}</bdi>
+                    ) : (
+                      breakdown.noCustomer
+                    ),
+                  }),
+            }))}
+          />
+          <List
+            title={breakdown.products}
+            headings={[breakdown.product, breakdown.lines, revenueIn(data.products)]}
+            none={texts.noRows}
+            barName="revenue"
+            isExpanded={isExpanded(breakdown.products)}
+            rows={revenueRows(data.products, breakdown.linesWithoutRate, (row) => ({
+              counts: [row.lines],
+              ...('products' in row
+                ? { key: 'rest', label: formats.countText(row.products, breakdown.otherProducts) }
+                : {
+                    key: String(row.product?.sku),
+                    label: row.product ? <Product {...row.product} /> : breakdown.noSku,
+                  }),
+            }))}
+          />
+        </>
+      )}
     </Details>
   )
 }
 
-type Expanded = Pick<State, 'expanded'>
+type Revenue = { revenue: Money; unconverted: number }
+type Groups<Group, Rest> = { rows: Group[]; rest: Rest | null }
 
-function Customers({ rows, rest, expanded }: Breakdown['customers'] & Expanded) {
-  const { customers: title, customer, noCustomer, otherCustomers } = texts.breakdown
-  return (
-    <List
-      title={title}
-      headings={[customer, texts.quotes, texts.accepted]}
-      unconvertedText={texts.withoutRate}
-      isExpanded={expanded.has(title)}
-      rows={rows.map(({ customer, quotes, accepted, ...row }) => ({
-        ...row,
-        key: String(customer?.id),
-        label: customer === null ? noCustomer : <bdi>{customer.name ?? `#${customer.id}`}</bdi>,
-        counts: [quotes, accepted],
-      }))}
-      rest={
-        rest && {
-          ...rest,
-          key: 'rest',
-          label: formats.countText(rest.customers, otherCustomers),
-          counts: [rest.quotes, rest.accepted],
-        }
-      }
-    />
-  )
-}
+const revenueIn = ({ rows }: Groups<Revenue, unknown>) =>
+  `${texts.revenue} (${rows[0]?.revenue.currency ?? ''})`
 
-function Products({ rows, rest, expanded }: Breakdown['products'] & Expanded) {
-  const { products: title, product, noSku, otherProducts, ...names } = texts.breakdown
-  return (
-    <List
-      title={title}
-      headings={[product, names.lines]}
-      unconvertedText={names.linesWithoutRate}
-      isExpanded={expanded.has(title)}
-      rows={rows.map(({ product, lines, ...row }) => ({
-        ...row,
-        key: String(product?.sku),
-        label: product === null ? noSku : <Product {...product} />,
-        counts: [lines],
-      }))}
-      rest={
-        rest && {
-          ...rest,
-          key: 'rest',
-          label: formats.countText(rest.products, otherProducts),
-          counts: [rest.lines],
-        }
-      }
-    />
-  )
+/** The rows of the groups and of the rest. `note` says how many of a row have no exchange rate. */
+function revenueRows<Group extends Revenue, Rest extends Revenue>(
+  { rows, rest }: Groups<Group, Rest>,
+  note: { one: string; other: string },
+  describe: (row: Group | Rest) => Pick<Row, 'key' | 'label'> & { counts: number[] },
+): Row[] {
+  return [...rows, ...(rest ? [rest] : [])].map((row) => {
+    const { counts, ...described } = describe(row)
+    return {
+      ...described,
+      cells: [...counts.map(formats.count), formats.amount(row.revenue)],
+      value: row === rest ? null : Number(row.revenue.amount),
+      note: row.unconverted > 0 && formats.countText(row.unconverted, note),
+    }
+  })
 }
 
 const Product = ({ sku, name }: { sku: string; name: string | null }) =>
@@ -144,52 +187,29 @@ const Product = ({ sku, name }: { sku: string; name: string | null }) =>
     </>
   )
 
-function List({ title, headings, unconvertedText, rows, rest, isExpanded }: ListProps) {
-  const max = Math.max(0, ...rows.map(({ revenue }) => Number(revenue.amount)))
-  const currency = rows[0]?.revenue.currency ?? ''
-  return (
-    <div>
-      <h3>{title}</h3>
-      {rows.length === 0 ? (
-        <p class="note">{texts.noRows}</p>
-      ) : (
-        <Table caption={title} headings={[...headings, `${texts.revenue} (${currency})`]}>
-          {[...rows, ...(rest ? [rest] : [])].map((row, index) => (
-            <tr
-              key={row.key}
-              class={row === rest ? 'rest' : isExpanded || index < maxRowsAtFirst ? '' : 'more'}
-              tabIndex={index >= maxRowsAtFirst ? -1 : undefined}
-              data-first-hidden={index === maxRowsAtFirst ? title : undefined}
-            >
-              <th scope="row">
-                {row.label}
-                {row.unconverted > 0 && (
-                  <small class="row-note">
-                    {formats.countText(row.unconverted, unconvertedText)}
-                  </small>
-                )}
-                {row !== rest && (
-                  <Bar value={Number(row.revenue.amount)} max={max} name="revenue" />
-                )}
-              </th>
-              {row.counts.map((count, index) => (
-                <td key={index}>{formats.count(count)}</td>
-              ))}
-              <td>{formats.amount(row.revenue)}</td>
-            </tr>
-          ))}
-        </Table>
-      )}
-      {!isExpanded && rows.length > maxRowsAtFirst && <ShowAll table={title} count={rows.length} />}
-    </div>
-  )
-}
-
 /* --- Searches --- */
 
 export function SearchesSection({ section }: { section: Section<SearchReport> }) {
   const { data } = section
   const { heading, note, summary, frequent, unsuccessful, words } = texts.searches
+  const listOf = (
+    title: string,
+    reported: SearchReport['frequent'],
+    counted: 'searches' | 'withoutResult',
+  ) => (
+    <List
+      title={title}
+      headings={[texts.searches.text, texts.searches.count]}
+      none={texts.searches.none}
+      barName="count"
+      rows={reported.slice(0, maxRowsAtFirst).map(({ text, [counted]: count }) => ({
+        key: text,
+        label: <bdi>{text}</bdi>,
+        cells: [formats.count(count)],
+        value: count,
+      }))}
+    />
+  )
   return (
     <Details
       id="searches"
@@ -205,44 +225,9 @@ export function SearchesSection({ section }: { section: Section<SearchReport> })
         }),
       })}
     >
-      {data && (
-        <>
-          <SearchList title={frequent} texts={data.frequent} counted="searches" />
-          <SearchList title={unsuccessful} texts={data.unsuccessful} counted="withoutResult" />
-          <SearchList title={words} texts={data.unknownWords} counted="searches" />
-        </>
-      )}
+      {data && listOf(frequent, data.frequent, 'searches')}
+      {data && listOf(unsuccessful, data.unsuccessful, 'withoutResult')}
+      {data && listOf(words, data.unknownWords, 'searches')}
     </Details>
-  )
-}
-
-type SearchListProps = {
-  title: string
-  texts: SearchReport['frequent']
-  counted: 'searches' | 'withoutResult'
-}
-
-function SearchList({ title, texts: reported, counted }: SearchListProps) {
-  const rows = reported.slice(0, maxSearches)
-  const max = Math.max(0, ...rows.map((row) => row[counted]))
-  return (
-    <div>
-      <h3>{title}</h3>
-      {rows.length === 0 ? (
-        <p class="note">{texts.searches.none}</p>
-      ) : (
-        <Table caption={title} headings={[texts.searches.text, texts.searches.count]}>
-          {rows.map((row) => (
-            <tr key={row.text}>
-              <th scope="row">
-                <bdi>{row.text}</bdi>
-                <Bar value={row[counted]} max={max} name="count" />
-              </th>
-              <td>{formats.count(row[counted])}</td>
-            </tr>
-          ))}
-        </Table>
-      )}
-    </div>
   )
 }
