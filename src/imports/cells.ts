@@ -171,7 +171,7 @@ export const checkPercentage: CellCheck = (cell, written) =>
  * A date as people write it, with a time of day only if it is midnight, as spreadsheets add it. The
  * groups 1 and 3 are day and month, or month and day.
  */
-export const slashedDate = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?: 0?0:00(?::00)?)?$/
+const slashedDate = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?: 0?0:00(?::00)?)?$/
 const isoDate = /^\d{4}-\d\d-\d\d$/
 /** With a time of day only if it is midnight, as databases add it. */
 const yearFirst = /^(\d{4})([/.-])(\d{1,2})\2(\d{1,2})(?:[ T]00:00(?::00(?:\.0+)?)?Z?)?$/
@@ -236,10 +236,10 @@ export function readAffix(cell: string): { number: string; affix: string } {
   return { number: minus + signed.trim(), affix: before ?? after ?? '' }
 }
 
-function createNumberReader({ numbers }: FileFormat, isPercentage: boolean): CellReader {
+function createNumberReader(numbers: FileFormat['numbers'], isPercentage: boolean): CellReader {
   const [decimal, group] = numbers === '.' ? ['\\.', ','] : [',', '.']
   const form = new RegExp(
-    `^-?(?:\\d+|\\d{1,3}(?:([${group}'’\\s])\\d{3})(?:\\1\\d{3})*)?(?:${decimal}\\d+)?$`,
+    `^-?(?:\\d+|[1-9]\\d{0,2}([${group}'’\\s])\\d{3}(?:\\1\\d{3})*)?(?:${decimal}\\d+)?$`,
   )
   const isPlain = numbers === '.' ? /^-?\d+(?:\.\d+)?$/ : /^-?\d+$/
   const separators = new RegExp(`[${group}'’\\s]`, 'g')
@@ -262,19 +262,32 @@ function createNumberReader({ numbers }: FileFormat, isPercentage: boolean): Cel
   }
 }
 
-function createDateReader({ dates }: FileFormat): CellReader {
+function createDateReader(dates: FileFormat['dates']): CellReader {
   const example = { ymd: '2026-12-31', dmy: '31/12/2026', mdy: '12/31/2026' }[dates]
   const join = (year: string, month: string, day: string) =>
     `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
   return (cell) => {
     if (isoDate.test(cell)) return cell
-    const [, firstYear, , month = '', day = ''] = yearFirst.exec(cell) ?? []
-    if (firstYear) return join(firstYear, month, day)
-    const [, first = '', , second = '', year = ''] = slashedDate.exec(cell) ?? []
-    if (year === '' || dates === 'ymd')
+    const [, yearBefore, , monthAfter = '', dayAfter = ''] = yearFirst.exec(cell) ?? []
+    if (yearBefore) return join(yearBefore, monthAfter, dayAfter)
+    const [, first = '', sign, second = '', year = ''] = slashedDate.exec(cell) ?? []
+    const [month, day] = dates === 'dmy' ? [second, first] : [first, second]
+    // Dates with points have the day first everywhere.
+    const isOfOtherForm = dates === 'ymd' || (dates === 'mdy' && sign === '.')
+    if (year === '' || isOfOtherForm || Number(month) > 12)
       return { problem: `${quoteForMessage(cell)} is not a date such as ${example}` }
-    return dates === 'dmy' ? join(year, second, first) : join(year, first, second)
+    return join(year, month, day)
   }
+}
+
+/** Returns a reader of cells whose form depends on the format of the file. */
+export function createFormReader(
+  form: NonNullable<Column['form']>,
+  { numbers = '.', dates = 'ymd' }: Partial<FileFormat>,
+): CellReader {
+  return form === 'date'
+    ? createDateReader(dates)
+    : createNumberReader(numbers, form === 'percentage')
 }
 
 /** For codes of two or three letters. Other cells stay as they are, for the message. */
@@ -334,12 +347,9 @@ export function createRowReader(
   const definitions = columns.map(
     (name): Column => columnsByName[name] ?? { check: () => undefined },
   )
-  const readers = definitions.map(({ form, read }) => {
-    if (form === undefined) return read
-    return form === 'date'
-      ? createDateReader(format)
-      : createNumberReader(format, form === 'percentage')
-  })
+  const readers = definitions.map(({ form, read }) =>
+    form ? createFormReader(form, format) : read,
+  )
   const emptyProblems = definitions.map(({ isRequired, isFilled, mayBeEmpty }) =>
     (isRequired && !mayBeEmpty) || isFilled ? 'is missing' : undefined,
   )

@@ -3,12 +3,7 @@ import type { ClientBase, Pool } from 'pg'
 import { countNoun, formatCount } from '../text/count-noun.ts'
 import { sqlListOfNoWords } from './cells.ts'
 import { ImportError } from './file-format.ts'
-import {
-  findUnknownUnits,
-  type ImportWarning,
-  readWarning,
-  throwIfWarned,
-} from './import-warnings.ts'
+import { type ImportWarning, readWarning } from './import-warnings.ts'
 import type { ImportSource } from './readers/file-source.ts'
 import { addRepeatedKeyProblems, throwIfKeysAreUnknown } from './row-problems.ts'
 import {
@@ -44,7 +39,7 @@ export async function importProducts(
   source: ImportSource,
   options: ProductImportOptions = {},
 ): Promise<ProductsSummary> {
-  const { isFull = false, isStrict = false, deactivationLimitPercent } = options
+  const { isFull = false, deactivationLimitPercent } = options
   return runImport(pool, source, options, {
     kind: 'products',
     analyzed: 'file_line, sku',
@@ -56,10 +51,8 @@ export async function importProducts(
     async compare(context) {
       if (isFull) await findMissingProducts(context, deactivationLimitPercent)
     },
-    async write({ client, file, warnings: ownWarnings }) {
-      const similarSkus = await findSimilarSkus(client)
-      const warnings = [...ownWarnings, ...similarSkus, ...(await findUnknownUnits(client))]
-      if (isStrict) throwIfWarned(warnings)
+    async write({ client, file }) {
+      const warnings = await findSimilarSkus(client)
       const written = await writeProducts(client, file.columns, isFull)
       const deactivation = isFull
         ? await deactivateMissingProducts(client)

@@ -55,7 +55,7 @@ export type WarningKind = keyof typeof warningTitles
 /** `count` is the number of all cases. `examples` describes the first ones in the file. */
 export type ImportWarning = { kind: WarningKind; count: number; examples: string[] }
 
-export const maxExamples = 5
+const maxExamples = 5
 
 /**
  * Returns a warning of the cases that an SQL query selects, or nothing if there are none. The query
@@ -72,26 +72,17 @@ export async function readWarning(
     order by ${order} limit ${maxExamples}`,
     values,
   )
-  if (rows.length === 0) return []
   const examples = rows.map(({ example }) => example)
-  return [{ kind, count: Number(rows[0]?.total), examples }]
+  return listWarning(kind, examples, Number(rows[0]?.total ?? 0))
 }
 
-/** Collects the cases of a warning while the file is read. */
-export class CaseList {
-  readonly #warning: ImportWarning
-
-  constructor(kind: WarningKind) {
-    this.#warning = { kind, count: 0, examples: [] }
-  }
-
-  add(example: string): void {
-    if (this.#warning.count++ < maxExamples) this.#warning.examples.push(example)
-  }
-
-  list(): ImportWarning[] {
-    return this.#warning.count > 0 ? [this.#warning] : []
-  }
+/** Returns a warning of these cases, or nothing if there are none. */
+export function listWarning(
+  kind: WarningKind,
+  cases: string[],
+  count = cases.length,
+): ImportWarning[] {
+  return count === 0 ? [] : [{ kind, count, examples: cases.slice(0, maxExamples) }]
 }
 
 /** Returns a warning that names each unknown unit of `staged` once. */

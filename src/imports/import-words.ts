@@ -5,7 +5,7 @@ import { countNoun } from '../text/count-noun.ts'
 import { sqlListOfNoWords } from './cells.ts'
 import { ImportError } from './file-format.ts'
 import { listSeparator, type WordFileKind } from './file-kinds.ts'
-import { type ImportWarning, readWarning, throwIfWarned } from './import-warnings.ts'
+import { type ImportWarning, readWarning } from './import-warnings.ts'
 import type { ImportSource } from './readers/file-source.ts'
 import { addRepeatedKeyProblems, listInvalidRows, throwIfKeysAreUnknown } from './row-problems.ts'
 import { type ImportOptions, type ImportSummary, runImport } from './run-import.ts'
@@ -52,7 +52,7 @@ export async function importWords(
   source: ImportSource,
   options: WordImportOptions = {},
 ): Promise<WordsSummary> {
-  const { isFull = false, isStrict = false } = options
+  const { isFull = false } = options
   const words = wordTables[kind]
   return runImport(pool, source, options, {
     kind,
@@ -70,7 +70,6 @@ export async function importWords(
     async write({ client, file, read, rejected }, rejectedKeys) {
       if (isFull && read === rejected) await throwIfEmptied(client, words)
       const warnings = kind === 'pins' ? await findUnknownSkus(client) : []
-      if (isStrict) throwIfWarned(warnings)
       const deleted = isFull
         ? await deleteAllExcept(client, words, rejectedKeys).catch(explainLimit)
         : 0

@@ -7,7 +7,12 @@ import { createRowReader, type KnownCodes } from './cells.ts'
 import type { TableOptions } from './file-format.ts'
 import { type FileKind, fileKinds } from './file-kinds.ts'
 import { type ImportStep, type LockHolder, runInImportTransaction } from './import-transaction.ts'
-import { CaseList, type ImportWarning } from './import-warnings.ts'
+import {
+  findUnknownUnits,
+  type ImportWarning,
+  listWarning,
+  throwIfWarned,
+} from './import-warnings.ts'
 import type { ImportSource } from './readers/file-source.ts'
 import { type ImportTable, openTable } from './readers/open-table.ts'
 import {
@@ -56,8 +61,6 @@ export type ImportContext = {
   read: number
   /** Rows that were moved to the rejects. Before `write` there are none. */
   rejected: number
-  /** What the reading of the file has found. */
-  warnings: ImportWarning[]
 }
 
 export type ImportSteps<Compared, Written> = {
@@ -93,25 +96,31 @@ export async function runImport<Compared, Result extends Written>(
   return runInImportTransaction(pool, { ...options, kind: lock }, async (client) => {
     const codes = await readKnownCodes(client, columns.allowed.includes('currency'))
     onStep?.('reading')
-    const cleanedSkus = new CaseList('invisible_characters')
+    const cleanedSkus: string[] = []
     const file = await openTable(source, columns, options)
     const readRow = createRowReader(columns, file.columns, file.format, codes, (example) =>
-      cleanedSkus.add(example),
+      cleanedSkus.push(example),
     )
     const read = await stageRows(client, file, { ...options, computedColumns, readRow })
     onStep?.('checking')
     if (steps.analyzed) await client.query(`analyze staged (${steps.analyzed})`)
     await createProblemsTable(client)
-    const context = { client, file, codes, read, rejected: 0, warnings: cleanedSkus.list() }
+    const context = { client, file, codes, read, rejected: 0 }
     await steps.addProblems(context)
     if (!rejectedRows) await throwIfRowsAreInvalid(client)
     const compared = await steps.compare(context)
     context.rejected = await moveInvalidRowsToRejects(client, rejectedRows, file)
     onStep?.('writing')
     const written = await steps.write(context, compared)
+    const warnings = [
+      ...written.warnings,
+      ...(columns.allowed.includes('unit') ? await findUnknownUnits(client) : []),
+      ...listWarning('invisible_characters', cleanedSkus),
+    ]
+    if (options.isStrict) throwIfWarned(warnings)
     const { rejected } = context
     const unchanged = read - rejected - written.inserted - written.updated
-    return { readAs: file.readAs, read, rejected, unchanged, ...written }
+    return { readAs: file.readAs, read, rejected, unchanged, ...written, warnings }
   })
 }
 

@@ -314,24 +314,6 @@ Gloves,PR,D
   },
 )
 
-t.test(
-  'with rejects, writes nothing without an invalid row, and imports nothing without a valid row',
-  async (t) => {
-    const noRejectedRows = collectRejectedRows()
-    t.match(await importProducts(database.pool, csvFile('sku,name\nA,Hammer\n'), noRejectedRows), {
-      inserted: 1,
-      rejected: 0,
-    })
-    t.equal(noRejectedRows.content(), '')
-    t.ok(noRejectedRows.rejectedRows.writableFinished)
-    const allRejectedRows = collectRejectedRows()
-    t.match(await importProducts(database.pool, csvFile('sku,name\nB,\nC,\n'), allRejectedRows), {
-      inserted: 0,
-      rejected: 2,
-    })
-  },
-)
-
 t.test('stops if the rejected rows cannot be written', async (t) => {
   const rejectedRows = new Writable({
     write: (_chunk, _encoding, done) => done(new Error('no space left')),
@@ -478,28 +460,4 @@ t.test('does not claim that nothing was imported if the connection breaks at com
     'an error of the commit itself is certain',
   )
   t.same(await readProducts(database), [])
-})
-
-t.test('queues a second import of products, and both succeed', async (t) => {
-  const slow = new PassThrough()
-  slow.write('sku,name\nA,Hammer\n')
-  let reportReading = () => {}
-  const started = new Promise<void>((resolve) => {
-    reportReading = resolve
-  })
-  const first = importProducts(database.pool, slow, {
-    onStep: (step) => void (step === 'reading' && reportReading()),
-  })
-  await started
-  let reportStep = (_step: ImportStep) => {}
-  const firstStep = new Promise<ImportStep>((resolve) => {
-    reportStep = resolve
-  })
-  const second = importProducts(database.pool, csvFile('sku,name\nA,Hammer\nB,Saw\n'), {
-    onStep: reportStep,
-  })
-  t.equal(await firstStep, 'waiting')
-  slow.end('B,Axe\n')
-  t.match(await first, { inserted: 2 })
-  t.match(await second, { inserted: 0, updated: 1, unchanged: 1 })
 })

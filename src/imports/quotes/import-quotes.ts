@@ -16,7 +16,6 @@
 // `file_line` is the line of the file on which a row begins. `first_file_line` is that of the first
 // row of a quote. It identifies a quote of the file.
 import type { Pool } from 'pg'
-import { findUnknownUnits, throwIfWarned } from '../import-warnings.ts'
 import type { ImportSource } from '../readers/file-source.ts'
 import { throwIfKeysAreUnknown } from '../row-problems.ts'
 import { type ImportOptions, type ImportSummary, runImport } from '../run-import.ts'
@@ -102,7 +101,7 @@ export async function importQuotes(
       const missingQuotes = fullPeriod ? await findMissingQuotes(client, fullPeriod) : []
       return { missingQuotes, rejectedQuotes: rejectedRows ? await dropInvalidQuotes(client) : 0 }
     },
-    async write({ client, codes, warnings: ownWarnings }, { missingQuotes, rejectedQuotes }) {
+    async write({ client, codes }, { missingQuotes, rejectedQuotes }) {
       await createImportedQuoteLinesTable(client)
       await createImportedTotalsTable(client)
       const customers = await createMissingCustomers(client)
@@ -110,10 +109,7 @@ export async function importQuotes(
       const warnings = [
         ...missingQuotes,
         ...(await findQuoteWarnings(client, codes.baseCurrency, findUnprintable)),
-        ...(await findUnknownUnits(client)),
-        ...ownWarnings,
       ]
-      if (options.isStrict) throwIfWarned(warnings)
       return { rejectedQuotes, customers, ...(await writeQuotes(client)), warnings }
     },
   })

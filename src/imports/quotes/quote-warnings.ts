@@ -3,7 +3,7 @@ import type { ClientBase } from 'pg'
 import { maxQuotedCharacters } from '../cells.ts'
 import {
   type ImportWarning,
-  maxExamples,
+  listWarning,
   readWarning,
   type WarningKind,
 } from '../import-warnings.ts'
@@ -226,14 +226,13 @@ async function findUnprintableQuotes(
       byQuote.set(line, known)
       known.characters.add(character)
     }
-  if (byQuote.size === 0) return []
-  const examples = [...byQuote]
-    .slice(0, maxExamples)
-    .map(
+  return listWarning(
+    'not_printable',
+    [...byQuote].map(
       ([line, { number, characters }]) =>
         `line ${line}: quote ${number}: ${[...characters].join(' ')}`,
-    )
-  return [{ kind: 'not_printable', count: byQuote.size, examples }]
+    ),
+  )
 }
 
 /**

@@ -26,18 +26,24 @@ export type RawTable = {
   words: string[]
 }
 
-/** Takes the first row from a reader of all rows. Returns undefined if there is none. */
+/** Takes the header from a reader of all rows. Returns undefined if there is none. */
 export async function takeHeader(
   readRows: () => AsyncIterable<Row[]>,
+  rowsBefore = 0,
 ): Promise<Pick<RawTable, 'header' | 'rows'> | undefined> {
   async function* rows(): AsyncGenerator<Row[]> {
-    let isFirst = true
+    let skipped = rowsBefore + 1
     for await (const batch of readRows()) {
-      yield isFirst ? batch.slice(1) : batch
-      isFirst = false
+      yield skipped > 0 ? batch.slice(skipped) : batch
+      skipped -= batch.length
     }
   }
-  for await (const [header] of readRows()) return header && { header, rows }
+  const before: Row[] = []
+  for await (const batch of readRows()) {
+    before.push(...batch)
+    const header = before[rowsBefore]
+    if (header) return { header, rows }
+  }
   return undefined
 }
 
@@ -120,13 +126,13 @@ function takeRow(
         text.charCodeAt(at) !== delimiterCode &&
         text.charCodeAt(at) !== lineFeed
       )
-        throw createStrayMarkError(line)
+        throw createStrayMarkError(line, '')
     } else {
       const cellStart = at
       while (at < text.length) {
         const code = text.charCodeAt(at)
         if (code === delimiterCode || code === lineFeed) break
-        if (code === quotationMark) throw createStrayMarkError(line)
+        if (code === quotationMark) throw createStrayMarkError(line, text.slice(cellStart, at))
         at++
       }
       cells.push(text.slice(cellStart, at).trim())
@@ -176,9 +182,12 @@ function createOpenMarkError(line: number): ImportError {
   )
 }
 
-function createStrayMarkError(line: number): ImportError {
+function createStrayMarkError(line: number, before: string): ImportError {
   return new ImportError(
-    `${describeRow(line)} has a quotation mark in the middle of a cell: put the whole cell in ` +
-      'quotation marks and double the marks inside it ("5"" pipe").',
+    before === '='
+      ? `${describeRow(line)} has a cell such as ="00123", which a spreadsheet uses for texts: ` +
+          'save or export the texts themselves, such as "00123".'
+      : `${describeRow(line)} has a quotation mark in the middle of a cell: put the whole cell in ` +
+          'quotation marks and double the marks inside it ("5"" pipe").',
   )
 }

@@ -1,6 +1,14 @@
-// Finds out how a file writes its numbers and dates, from all its rows.
-import { type FileColumns, quoteForMessage, readAffix, slashedDate } from '../cells.ts'
-import { type FileFormat, ImportError } from '../file-format.ts'
+// Finds out how a file writes its numbers and dates, from all its rows: each cell is read in every
+// way in which a file may write it.
+import {
+  type CellReader,
+  type Column,
+  createFormReader,
+  type FileColumns,
+  quoteForMessage,
+  readAffix,
+} from '../cells.ts'
+import { type FileFormat, formatWords, ImportError } from '../file-format.ts'
 import type { Row } from './csv-parser.ts'
 
 type CellFormat = Pick<FileFormat, 'numbers' | 'dates'>
@@ -13,7 +21,7 @@ const describe = ({ line, column, cell }: Sample) =>
 /**
  * Returns the decimal sign and the order of dates that all cells have. What `given` says is not
  * questioned. Throws an ImportError that names both cells if two contradict each other, and one
- * that shows both readings if a column allows two.
+ * that shows both readings if a column of numbers, or all dates, allow two.
  */
 export async function detectFormat(
   rows: AsyncIterable<Row[]>,
@@ -21,32 +29,35 @@ export async function detectFormat(
   fileColumns: FileColumns,
   given: Partial<CellFormat>,
 ): Promise<CellFormat> {
-  const numbers = new NumberEvidence(given.numbers)
-  const dates = new DateEvidence(given.dates)
+  const evidence = { numbers: new Evidence('numbers'), dates: new Evidence('dates') }
   const currency = columns.indexOf('currency')
   const examiners = columns.flatMap((column, index) => {
     const form = fileColumns.columns[column]?.form
     if (form === undefined) return []
-    const examine: Examiner =
-      form === 'date' ? (sample) => dates.examine(sample) : numbers.createExaminer(column)
-    return [{ index, column, examine, previous: '' }]
+    const part = form === 'date' ? 'dates' : 'numbers'
+    const checks = [
+      ...(form === 'date' ? [] : [createSignCheck()]),
+      ...(given[part] ? [] : [evidence[part].createExaminer(form)]),
+    ]
+    return [{ index, column, checks, previous: '' }]
   })
   for await (const batch of rows) {
     for (const { line, cells, typed } of batch) {
       for (const examiner of examiners) {
         const cell = cells[examiner.index] ?? ''
         // Most cells are plain, and consecutive rows repeat many.
-        if (cell === examiner.previous || typed?.[examiner.index]) continue
+        if (cell === examiner.previous || typed?.[examiner.index] || /^-?\d*$/.test(cell)) continue
         examiner.previous = cell
-        const { column } = examiner
-        examiner.examine({ line, column, cell }, cells[currency] ?? '')
+        const sample = { line, column: examiner.column, cell }
+        for (const check of examiner.checks) check(sample, cells[currency] ?? '')
       }
     }
   }
-  return { numbers: numbers.decide(), dates: dates.decide() }
+  return {
+    numbers: given.numbers ?? evidence.numbers.decide(),
+    dates: given.dates ?? evidence.dates.decide(),
+  }
 }
-
-type Examiner = (sample: Sample, currency: string) => void
 
 /** Returns the found format in words, for the columns that the file has. */
 export function describeFormat(
@@ -63,139 +74,94 @@ export function describeFormat(
   ]
 }
 
-/** Signs and codes of currencies before or after an amount, by the currency if it is certain. */
+/** Which of the ways of writing numbers or dates the cells of a file allow. */
+class Evidence<Part extends keyof CellFormat> {
+  readonly #part: Part
+  /** The words of the option. The first one that no cell excludes is found. */
+  readonly #words: [word: string, value: CellFormat[Part]][]
+  /** The first cell that cannot be written so, by the word. */
+  readonly #excluded = new Map<string, Sample>()
+  /** The first cell that allows several readings, by what must agree: a column, or all dates. */
+  readonly #ambiguous = new Map<string, { sample: Sample; readings: string[][] }>()
+  /** Where a cell allows only one reading. */
+  readonly #decided = new Set<string>()
+
+  constructor(part: Part) {
+    this.#part = part
+    this.#words = Object.entries(formatWords[part]) as [string, CellFormat[Part]][]
+  }
+
+  createExaminer(form: NonNullable<Column['form']>): (sample: Sample) => void {
+    const readers = this.#words.map(([word, value]): [string, CellReader] => [
+      word,
+      createFormReader(form, { [this.#part]: value }),
+    ])
+    return (sample) => {
+      const group = form === 'date' ? 'date' : sample.column
+      const results = readers.map(([word, read]) => [word, read(sample.cell)] as const)
+      const readings = results.filter(
+        (result): result is [string, string] => typeof result[1] === 'string',
+      )
+      // A row with such a cell is invalid.
+      if (readings.length === 0) return
+      for (const [word, result] of results)
+        if (typeof result !== 'string' && !this.#excluded.has(word))
+          this.#excluded.set(word, sample)
+      if (readings.length === 1) this.#decided.add(group)
+      else if (readings.some(([, text]) => text !== readings[0]?.[1]))
+        if (!this.#ambiguous.has(group)) this.#ambiguous.set(group, { sample, readings })
+    }
+  }
+
+  decide(): CellFormat[Part] {
+    const part = this.#part
+    const found = this.#words.find(([word]) => !this.#excluded.has(word))
+    // Other dates than those of one kind exclude 2026-12-31, which comes first.
+    const ways = this.#words.slice(-2).map(([word]) => word)
+    const proofs = ways
+      .flatMap((word) => this.#excluded.get(word) ?? [])
+      .sort((a, b) => a.line - b.line)
+      .map(describe)
+    if (!found)
+      throw new ImportError(
+        `The file writes ${part} in two ways: ${proofs.join(', but ')}. Correct one of them, or ` +
+          `say how the file writes ${part}: ${ways.map((word) => `--${part} ${word}`).join(' or ')}.`,
+      )
+    for (const [group, { sample, readings }] of this.#ambiguous) {
+      if (this.#decided.has(group)) continue
+      throw new ImportError(
+        `${describe(sample)} may be ${readings.map(([, text]) => text).join(' or ')}, and no other ` +
+          `${group} of the file shows which. Say how the file writes ${part}: ` +
+          `${readings.map(([word, text]) => `--${part} ${word} reads ${text}`).join(', ')}.` +
+          (proofs[0] ? ` Elsewhere the file has ${proofs[0]}.` : ''),
+      )
+    }
+    return found[1]
+  }
+}
+
+/** The currencies of signs that belong to only one. */
 const currencyOfSign: Record<string, string> = { '€': 'EUR', '£': 'GBP' }
 
-class NumberEvidence {
-  readonly #given: FileFormat['numbers'] | undefined
-  /** The first cell that shows the decimal sign, by the sign. */
-  readonly #proofs: Partial<Record<FileFormat['numbers'], Sample>> = {}
-  /** The first cell of each column that allows two readings. */
-  readonly #ambiguous = new Map<string, Sample>()
-  readonly #proven = new Set<string>()
-
-  constructor(given: FileFormat['numbers'] | undefined) {
-    this.#given = given
-  }
-
-  createExaminer(column: string): Examiner {
-    let firstAffix: { affix: string; sample: Sample } | undefined
-    return (sample, currency) => {
-      const { cell } = sample
-      if (/^-?\d*$/.test(cell)) return
-      const { number, affix } = readAffix(cell)
-      if (affix !== '') {
-        firstAffix ??= { affix, sample }
-        if (firstAffix.affix !== affix)
-          throw new ImportError(
-            `${describe(sample)} has another sign than ${describe(firstAffix.sample)}. ` +
-              'Write the numbers of a column with the same sign, or without one.',
-          )
-        const code = /^[A-Z]{3}$/.test(affix) ? affix : currencyOfSign[affix]
-        if (code && currency && currency.toUpperCase() !== code)
-          throw new ImportError(
-            `${describe(sample)} is not in the currency ${quoteForMessage(currency)} of its row.`,
-          )
-      }
-      const decimal = findDecimalSign(number)
-      if (decimal === 'ambiguous') {
-        if (!this.#ambiguous.has(column)) this.#ambiguous.set(column, { ...sample, cell: number })
-      } else if (decimal !== undefined) {
-        this.#proofs[decimal] ??= sample
-        this.#proven.add(column)
-      }
-    }
-  }
-
-  decide(): FileFormat['numbers'] {
-    if (this.#given) return this.#given
-    const { '.': point, ',': comma } = this.#proofs
-    if (point && comma) {
-      const [first, second] = point.line < comma.line ? [point, comma] : [comma, point]
-      throw new ImportError(
-        `The file writes numbers in two ways: ${describe(first)}, but ${describe(second)}. ` +
-          'Correct one of them, or say how the file writes decimals with --numbers point or ' +
-          '--numbers comma.',
-      )
-    }
-    for (const [column, sample] of this.#ambiguous) {
-      if (this.#proven.has(column)) continue
-      const sign = sample.cell.includes('.') ? 'point' : 'comma'
-      const whole = sample.cell.replace(/[.,]/, '')
-      const decimal = sample.cell.replace(',', '.')
-      const [whenPoint, whenComma] = sign === 'point' ? [decimal, whole] : [whole, decimal]
-      const proof = point ?? comma
-      throw new ImportError(
-        `${describe(sample)} may be ${whole} or ${decimal}: in this column every ${sign} is ` +
-          `followed by exactly three digits. Say how the file writes decimals: --numbers point ` +
-          `reads ${whenPoint}, --numbers comma reads ${whenComma}.` +
-          (proof ? ` Elsewhere the file has ${describe(proof)}.` : ''),
-      )
-    }
-    return comma ? ',' : '.'
-  }
-}
-
 /**
- * Returns the decimal sign that a number shows: a sign that is not followed by exactly three
- * digits, or the last one of two. A sign that occurs twice separates thousands. Returns undefined
- * if the number shows nothing or is none.
+ * Returns a check of the signs of currencies in a column. It throws an ImportError if they differ,
+ * or contradict the currency of their row.
  */
-function findDecimalSign(number: string): FileFormat['numbers'] | 'ambiguous' | undefined {
-  const [, whole = '', sign, digits = ''] = /^-?(.*?)([.,])(\d*)$/.exec(number) ?? []
-  if (!/^[\d.,'’\s]*$/.test(whole) || (sign !== '.' && sign !== ',')) return undefined
-  const other = sign === '.' ? ',' : '.'
-  if (whole.includes(other)) return whole.includes(sign) ? undefined : sign
-  if (whole.includes(sign))
-    return /^\d{1,3}([.,]\d{3})+$/.test(`${whole}${sign}${digits}`) ? other : undefined
-  const mayBeThousands = /^[1-9]\d{0,2}$/.test(whole) && digits.length === 3
-  return mayBeThousands ? 'ambiguous' : sign
-}
-
-class DateEvidence {
-  readonly #given: FileFormat['dates'] | undefined
-  readonly #proofs: { dmy?: Sample; mdy?: Sample } = {}
-  #ambiguous: Sample | undefined
-  #hasOrder = false
-
-  constructor(given: FileFormat['dates'] | undefined) {
-    this.#given = given
-  }
-
-  examine(sample: Sample): void {
-    const [, first = '', sign, second = ''] = slashedDate.exec(sample.cell) ?? []
-    if (first === '') return
-    this.#hasOrder = true
-    // Dates with points have the day first everywhere.
-    if (Number(first) > 12 || sign === '.') this.#proofs.dmy ??= sample
-    else if (Number(second) > 12) this.#proofs.mdy ??= sample
-    else if (first !== second) this.#ambiguous ??= sample
-  }
-
-  decide(): FileFormat['dates'] {
-    if (this.#given) return this.#given
-    const { dmy, mdy } = this.#proofs
-    if (dmy && mdy) {
-      const [first, second] = dmy.line < mdy.line ? [dmy, mdy] : [mdy, dmy]
+function createSignCheck(): (sample: Sample, currency: string) => void {
+  let first: { affix: string; sample: Sample } | undefined
+  return (sample, currency) => {
+    const { affix } = readAffix(sample.cell)
+    if (affix === '') return
+    first ??= { affix, sample }
+    if (first.affix !== affix)
       throw new ImportError(
-        `The file writes dates in two ways: ${describe(first)}, but ${describe(second)}. ` +
-          'Correct one of them, or say the order with --dates dmy or --dates mdy.',
+        `${describe(sample)} has another sign than ${describe(first.sample)}. ` +
+          'Write the numbers of a column with the same sign, or without one.',
       )
-    }
-    if (dmy || mdy) return dmy ? 'dmy' : 'mdy'
-    if (this.#ambiguous) {
-      const [, first, , second] = slashedDate.exec(this.#ambiguous.cell) ?? []
+    const code = /^[A-Z]{3}$/.test(affix) ? affix : currencyOfSign[affix]
+    if (code && currency && currency.toUpperCase() !== code)
       throw new ImportError(
-        `${describe(this.#ambiguous)} may be ${nameDay(first, second)} or ` +
-          `${nameDay(second, first)}, and no other date of the file shows the order. Say it with ` +
-          '--dates dmy or --dates mdy.',
+        `${describe(sample)} is not in the currency ${quoteForMessage(currency)} of its row.`,
       )
-    }
-    return this.#hasOrder ? 'dmy' : 'ymd'
   }
-}
-
-function nameDay(day: string | undefined, month: string | undefined): string {
-  const date = new Date(Date.UTC(2000, Number(month) - 1))
-  return `${Number(day)} ${date.toLocaleString('en', { month: 'long', timeZone: 'UTC' })}`
 }

@@ -92,68 +92,45 @@ function createFileSource(
     }
   }
   return {
-    read: () => unzip(Readable.from(readChunks()), isGzip),
+    async *read() {
+      const start = Buffer.alloc(2)
+      await handle.read(start, 0, 2, 0).catch((error) => explainReadError(error, 0))
+      const isGzipped = start.equals(gzipStart)
+      if (isGzip && !isGzipped)
+        throw new ImportError(
+          'The file is named .gz but is not gzip. Name it .csv if it is plain CSV, ' +
+            'or create it again.',
+        )
+      let lines = 0
+      try {
+        // Iterating over the pipeline throws its errors, so the callback has nothing to do.
+        const bytes = isGzipped ? pipeline(readChunks(), createGunzip(), () => {}) : readChunks()
+        for await (const chunk of bytes) {
+          yield chunk
+          if (isGzipped) lines += countLineFeeds(chunk)
+        }
+      } catch (error) {
+        explainReadError(error, lines)
+      }
+    },
     handle,
     fractionRead: () => (size > 0 ? lastReading.position / size : undefined),
     close: () => handle.close(),
   }
 }
 
-async function* unzip(bytes: Readable, mustBeGzip: boolean): AsyncGenerator<Buffer> {
-  let lines = 0
-  try {
-    const { start, rest } = await readStart(bytes)
-    const isGzip = start[0] === 0x1f && start[1] === 0x8b
-    if (mustBeGzip && !isGzip)
-      throw new ImportError(
-        'The file is named .gz but is not gzip. Name it .csv if it is plain CSV, ' +
-          'or create it again.',
-      )
-    if (!isGzip) {
-      yield* prepend(start, rest)
-      return
-    }
-    const source = Readable.from(prepend(start, rest))
-    // Iterating over the pipeline throws its errors, so the callback has nothing to do.
-    for await (const chunk of pipeline(source, createGunzip(), () => {})) {
-      yield chunk
-      lines += countLineFeeds(chunk)
-    }
-  } catch (error) {
-    throw explainReadError(error, lines)
-  } finally {
-    bytes.destroy()
-  }
-}
+const gzipStart = Buffer.from([0x1f, 0x8b])
 
-function explainReadError(error: unknown, lines: number): unknown {
-  if (error instanceof ImportError || !(error instanceof Error)) return error
+function explainReadError(error: unknown, lines: number): never {
+  if (error instanceof ImportError || !(error instanceof Error)) throw error
   const isDamaged = 'code' in error && typeof error.code === 'string' && error.code.startsWith('Z_')
-  return new ImportError(
+  throw new ImportError(
     isDamaged
       ? `The gzip is damaged or cut short (${error.message}); ${lines} lines of it were read. ` +
           'Create or download the file again.'
       : `The file cannot be read: ${error.message}`,
     { cause: error },
   )
-}
-
-/** Returns at least the first two bytes, or all bytes if there are fewer, and the rest. */
-async function readStart(bytes: Readable): Promise<{ start: Buffer; rest: AsyncIterable<Buffer> }> {
-  const rest: AsyncIterableIterator<Buffer> = bytes.iterator({ destroyOnReturn: false })
-  let start: Buffer = Buffer.alloc(0)
-  while (start.length < 2) {
-    const { value, done } = await rest.next()
-    if (done) break
-    start = Buffer.concat([start, value])
-  }
-  return { start, rest }
-}
-
-/** Yields `first` unless it is empty, and then the others. */
-async function* prepend(first: Buffer, others: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  if (first.length > 0) yield first
-  yield* others
 }
 
 const lineFeed = 0x0a

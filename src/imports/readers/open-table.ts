@@ -117,8 +117,6 @@ const encodingNames: Record<FileFormat['encoding'], string> = {
   'utf-16be': 'UTF-16',
 }
 
-/** How much of a file is read to find its header. */
-const sampleCharacters = 65_536
 const separatorLine = /^[\t ]*"?sep=([,;\t|])"?[\t ]*\r?(?=\n|$)/
 
 async function openCsv(
@@ -129,23 +127,15 @@ async function openCsv(
   const encoding = await detectEncoding(file.read(), options.format?.encoding)
   const start = await readThroughHeader(decodeText(file.read(), encoding))
   const named = separatorLine.exec(start)?.[1] as FileFormat['delimiter'] | undefined
-  const content = removeSeparatorLine(start)
-  checkLineEnd(content)
+  const header = start.replace(separatorLine, '')
+  checkLineEnd(header)
   const delimiter =
-    options.format?.delimiter ?? named ?? (await detectDelimiter(content, fileColumns, options))
-  async function* read(): AsyncGenerator<string> {
-    let start = named ? '' : undefined
-    for await (const text of decodeText(file.read(), encoding)) {
-      if (start === undefined) yield text
-      else {
-        start += text
-        if (!start.includes('\n')) continue
-        yield removeSeparatorLine(start)
-        start = undefined
-      }
-    }
-  }
-  const table = await takeHeader(() => parseCsv(read(), delimiter))
+    options.format?.delimiter ?? named ?? detectDelimiter(header, fileColumns, options)
+  const table = await takeHeader(
+    () => parseCsv(decodeText(file.read(), encoding), delimiter),
+    // The line sep=; is a row too.
+    named ? 1 : 0,
+  )
   if (!table) throw new ImportError('The file is empty: it does not even have a header.')
   return {
     ...table,
@@ -156,9 +146,6 @@ async function openCsv(
   }
 }
 
-/** Returns the text with the line `sep=;` blank, so that the line numbers do not change. */
-const removeSeparatorLine = (text: string) => text.replace(separatorLine, '')
-
 /**
  * Returns the text up to the end of the header and the rest of that chunk. Blank lines and the line
  * `sep=;` come before the header. If they are longer than a row may be, returns what has been read:
@@ -168,9 +155,8 @@ async function readThroughHeader(text: AsyncGenerator<string>): Promise<string> 
   let start = ''
   for await (const part of text) {
     start += part
-    if (start.length > maxRowCharacters) break
-    const content = removeSeparatorLine(start).trimStart()
-    if (start.length >= sampleCharacters && content.includes('\n')) break
+    const header = start.replace(separatorLine, '').trimStart()
+    if (start.length > maxRowCharacters || header.includes('\n')) break
   }
   return start
 }
@@ -179,11 +165,11 @@ async function readThroughHeader(text: AsyncGenerator<string>): Promise<string> 
  * Returns the delimiter with which the header has the most known columns, or the most columns if
  * none is known.
  */
-async function detectDelimiter(
+function detectDelimiter(
   text: string,
   fileColumns: FileColumns,
   { columnNames }: TableOptions,
-): Promise<FileFormat['delimiter']> {
+): FileFormat['delimiter'] {
   const [line = ''] = text.trimStart().split('\n', 1)
   const score = (delimiter: string) => {
     const names = line.split(delimiter).map((cell) => cell.replaceAll('"', '').trim())
