@@ -2,10 +2,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { type QuoteColumn, quoteColumns } from '../../src/imports/file-kinds.ts'
+import { writeXlsx, type XlsxCell } from '../../test/imports/write-xlsx.ts'
 import { mulberry32 } from './data/seeded-random.ts'
 import { type Bar, type Bench, createDatabase, elapsedMs, root } from './harness.ts'
 
@@ -41,11 +44,18 @@ export async function measure(bench: Bench): Promise<void> {
     Readable.from(quoteLines(lines, spanish)),
     createWriteStream(file('spanish.csv'), 'latin1'),
   )
+  await pipeline(Readable.from(quoteLines(lines / 10)), createWriteStream(file('tenth.csv')))
   await pipeline(Readable.from(productLines(products)), createWriteStream(file('products.csv')))
   const first = await createDatabase(bench, 'first_import')
   const second = await createDatabase(bench, 'second_import')
-  const run = async (what: string, { databaseUrl }: typeof first, args: string[], bar?: Bar) => {
-    const count = args[0] === 'quotes' ? lines : products
+  const third = await createDatabase(bench, 'third_import')
+  const run = async (
+    what: string,
+    { databaseUrl }: typeof first,
+    args: string[],
+    bar?: Bar,
+    count = args[0] === 'quotes' ? lines : products,
+  ) => {
     const ms = await elapsedMs(() => runImport(args, databaseUrl))
     const value = count / (ms / 1_000)
     bench.report({ what, value, unit: 'lines/s', ...(bar && { bar }) })
@@ -57,6 +67,15 @@ export async function measure(bench: Bench): Promise<void> {
     ['quotes', file('quotes.csv')],
     { atLeast: 20_000 },
   )
+  const tenth = ['quotes', file('tenth.csv')]
+  const ofTenth = await run('a tenth of them', third, tenth, undefined, lines / 10)
+  // A check that reads all lines for each quote would make it a tenth.
+  bench.report({
+    what: 'all quotes, of the speed of a tenth',
+    value: inEnglish / ofTenth,
+    unit: '×',
+    bar: { atLeast: 0.6 },
+  })
   await run('the same file again', first, ['quotes', file('quotes.csv')])
   await run('every quote changed', first, ['quotes', file('changed.csv')])
   const inSpanish = await run('the same quotes as Spanish Excel writes them', second, [
@@ -77,15 +96,30 @@ export async function measure(bench: Bench): Promise<void> {
     ['products', file('products.csv'), '--full'],
     { atLeast: products / 3 },
   )
+  const rows = Array.from({ length: bench.size(100_000, 500) }, (_, row): XlsxCell[] => [
+    ...[`SKU-${row}`, `Product ${row}`, `Made of steel, ${row} mm`, 'EUR'],
+    { value: `${row % 900}.5` },
+  ])
+  const sheet = [['sku', 'name', 'description', 'currency', 'price'], ...rows]
+  await writeFile(file('products.xlsx'), writeXlsx({ sheets: { sheet } }))
+  const printed = await runImport(['products', file('products.xlsx')], third.databaseUrl)
+  bench.report({
+    what: `MB of memory for a workbook of ${rows.length} rows`,
+    value: Number(/(\d+) MB of memory/.exec(printed)?.[1]),
+    unit: '',
+    bar: { atMost: 400 },
+  })
 }
 
-async function runImport(args: string[], url: string): Promise<void> {
+/** Returns what the import prints. */
+async function runImport(args: string[], url: string): Promise<string> {
   const child = spawn(process.execPath, [join(root, 'scripts/import.ts'), ...args], {
     env: { ...process.env, DATABASE_URL: url },
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const [status] = (await once(child, 'exit')) as [number | null]
+  const [printed, [status]] = await Promise.all([text(child.stdout), once(child, 'exit')])
   if (status !== 0 && status !== warnedStatus) throw new Error(`The import ended with ${status}.`)
+  return printed
 }
 
 function* productLines(products: number): Generator<string> {
