@@ -7,7 +7,7 @@ import { countNoun } from '../text/count-noun.ts'
 import { type DocumentLine, readDocuments, toDocumentLine } from './documents.ts'
 import { readTask } from './engine.ts'
 import { executeUnderLease, type LeasedTransaction } from './lease.ts'
-import { deleteOutboxRows, type OutboxRead, readOutbox, requeueAfterLeaseLoss } from './outbox.ts'
+import { deleteOutboxRows, type OutboxRead, readOutbox } from './outbox.ts'
 import { type IndexTarget, markSettled, markWriting, storeLastTask } from './registration.ts'
 import {
   bisectWrite,
@@ -50,10 +50,7 @@ export type BatchResult = Pick<
  *
  * Rows are deleted after the engine has applied them. If the indexer dies before, they are applied
  * again, which does no harm. Only the rows that were read are deleted, so a change that is
- * committed meanwhile stays pending.
- *
- * If the lease is lost, queues the products again and throws LeaseLost, whose cause is the error
- * that ended the batch.
+ * committed meanwhile stays pending.. Throws LeaseLost.
  */
 export async function applyBatch(
   target: IndexTarget,
@@ -69,22 +66,19 @@ export async function applyBatch(
   }
 
   const productIds = [...new Set(changes.map(({ productId }) => productId))]
-  try {
-    await executeUnderLease(db, lease, markWriting(target))
-    const indexes = indexNames.map((name) => client.index(name))
-    const { taskNumber, rejected } = await writeProducts(db, indexes, productIds)
-    const task = taskNumber === null ? null : await readTask(client, taskNumber)
-    await executeUnderLease(db, lease, async (transaction) => {
-      await deleteOutboxRows(transaction, registrationName, changes)
-      await parkDocuments(transaction, registrationName, productIds, rejected)
-      if (task) await storeLastTask(transaction, registrationName, task)
-      if (hasReachedEnd) await markSettled(transaction, registrationName, read)
-    })
-    settledAtMs.set(target, hasReachedEnd ? performance.now() : 0)
-    logParked(rejected, log)
-  } catch (error) {
-    throw await requeueAfterLeaseLoss(db, lease, productIds, error)
-  }
+  await executeUnderLease(db, lease, markWriting(target))
+  const indexes = indexNames.map((name) => client.index(name))
+  for (const id of productIds) lease.sentIds.add(id)
+  const { taskNumber, rejected } = await writeProducts(db, indexes, productIds)
+  const task = taskNumber === null ? null : await readTask(client, taskNumber)
+  await executeUnderLease(db, lease, async (transaction) => {
+    await deleteOutboxRows(transaction, registrationName, changes)
+    await parkDocuments(transaction, registrationName, productIds, rejected)
+    if (task) await storeLastTask(transaction, registrationName, task)
+    if (hasReachedEnd) await markSettled(transaction, registrationName, read)
+  })
+  settledAtMs.set(target, hasReachedEnd ? performance.now() : 0)
+  logParked(rejected, log)
   return result
 }
 

@@ -2,7 +2,7 @@
 import { MeilisearchApiError, MeilisearchError } from 'meilisearch'
 import { DatabaseError } from 'pg'
 import { isBrokenConnection, isPoolTimeout } from '../database/failover/broken-connections.ts'
-import { describeError, describeStacks } from '../monitoring/describe-error.ts'
+import { describeStacks } from '../monitoring/describe-error.ts'
 import type { IndexerErrorKind } from '../monitoring/indexer-state.ts'
 import { toSentence } from '../text/to-sentence.ts'
 import { describeErrorWithAdvice, TaskFailed } from './engine.ts'
@@ -39,11 +39,8 @@ function isPostgresError(error: unknown): boolean {
 /** Returns the kind and the message of an error, and for a bug the stacks after a line break. */
 export function describeFailure(error: unknown): { cause: string; stacks: string } {
   const kind = findErrorKind(error)
-  const isLoss = error instanceof LeaseLost && error.cause !== undefined
-  const message = describeErrorWithAdvice(error)
-  const text = isLoss ? `${message}: ${describeError(error.cause)}` : message
   return {
-    cause: `(${kind}): ${toSentence(text)}`,
+    cause: `(${kind}): ${toSentence(describeErrorWithAdvice(error))}`,
     stacks: kind === 'other' ? `\n${describeStacks(error)}` : '',
   }
 }

@@ -22,6 +22,7 @@ import {
   startLeaseRenewal,
 } from './lease.ts'
 import { removeOldIndexes } from './old-indexes.ts'
+import { queueLateWrites } from './outbox.ts'
 import { refreshPopularity } from './popularity.ts'
 import { deleteUnfinishedRebuild, rebuild } from './rebuild.ts'
 import { type IndexAddress, type IndexTarget, markContents, registerIndex } from './registration.ts'
@@ -49,6 +50,8 @@ const firstRebuildPauseMs = 60_000
 const maxRebuildPauseMs = 3_600_000
 // Most errors are short, and the API uses a recovered engine within a second.
 const retryPauseMs = 500
+// Twenty attempts cover a restart of PostgreSQL.
+const maxAttemptsAtStop = 20
 
 export const waitingForTransactions =
   'Waiting for transactions that began before this index was registered.'
@@ -83,7 +86,7 @@ export async function runIndexer(
     await indexer.repeatRuns()
   } finally {
     // Afterwards the caller may close the database.
-    await indexer.waitForBackground()
+    await indexer.finish()
   }
 }
 
@@ -105,6 +108,8 @@ class Indexer {
   #rebuildPause: { pauseMs: number; untilMs: number } | null = null
   /** Throws if the indexer is to stop or has lost its lease. */
   #throwIfStopped: () => void = () => undefined
+  /** That of a run that has failed. What it has sent late must be queued again. */
+  #lastLease: Lease | null = null
   /** What runs beside the indexer, and may outlast a run. */
   readonly #background = new Map<RegularJob, Promise<void>>()
 
@@ -114,8 +119,27 @@ class Indexer {
     this.#endWhen = endWhen
   }
 
-  async waitForBackground(): Promise<void> {
+  /**
+   * Ends what a run has left. Without the rows of late writes, outdated documents might stay in the
+   * index, so this waits for a restart of PostgreSQL.
+   */
+  async finish(): Promise<void> {
+    for (let attempt = 1; this.#lastLease; attempt++)
+      try {
+        await this.#queueLateWrites()
+      } catch (error) {
+        if (attempt === maxAttemptsAtStop) {
+          this.#logFailure(error, 'Run `scripts/indexer.ts verify --repair` afterwards.')
+          break
+        }
+        await sleep(retryPauseMs)
+      }
     await Promise.all(this.#background.values())
+  }
+
+  async #queueLateWrites(): Promise<void> {
+    if (this.#lastLease) await queueLateWrites(this.#options.db, this.#lastLease)
+    this.#lastLease = null
   }
 
   /**
@@ -162,6 +186,7 @@ class Indexer {
       try {
         const onWait = () => log(waitingForTransactions)
         await registerIndex(db, registrationName, { onWait, signal })
+        await this.#queueLateWrites()
         const lease = await acquireLease(db, registrationName, this.#holder)
         if (lease) {
           isStandingBy = false
@@ -216,6 +241,7 @@ class Indexer {
     } catch (error) {
       // Release only if the stop request itself ended the run.
       mayRelease = this.#signal.aborted && error === this.#signal.reason
+      this.#lastLease = lease
       throw error
     } finally {
       renewal.stop()
@@ -224,11 +250,13 @@ class Indexer {
       // another indexer may start at once. After an error, a request that timed out may still be
       // running.
       if (mayRelease)
-        await releaseLease(db, lease).catch((error: unknown) => {
-          const reason = toSentence(describeError(error))
-          const seconds = leaseMs / 1_000
-          log(`The lease was not released and expires within ${seconds} s: ${reason}`, 'warn')
-        })
+        await this.#queueLateWrites()
+          .then(() => releaseLease(db, lease))
+          .catch((error: unknown) => {
+            const reason = toSentence(describeError(error))
+            const seconds = leaseMs / 1_000
+            log(`The lease was not released and expires within ${seconds} s: ${reason}`, 'warn')
+          })
     }
   }
 

@@ -18,6 +18,8 @@ export type Lease = {
    * after a failover that lost commits, rows of the outbox have the ids of other ones.
    */
   serverStartedAt: string
+  /** The products that were sent to the engine since the lease was last known to be held. */
+  sentIds: Set<string>
 }
 
 /** Thrown when an indexer notices that it has lost the lease. */
@@ -51,7 +53,8 @@ export async function acquireLease(
       .where('registration_name', '=', registrationName)
       .returning(serverStart.as('serverStartedAt'))
       .executeTakeFirstOrThrow()
-    return { registrationName, holder, serverStartedAt, previousEnd: previous.held_until }
+    const previousEnd = previous.held_until
+    return { registrationName, holder, serverStartedAt, sentIds: new Set(), previousEnd }
   })
 }
 
@@ -87,7 +90,10 @@ declare const underLease: unique symbol
 /** A transaction of executeUnderLease. No other indexer can acquire the lease before it ends. */
 export type LeasedTransaction = Transaction<Tables> & { readonly [underLease]: true }
 
-/** Runs `work` in a transaction, and returns its result. Throws LeaseLost if the lease is lost. */
+/**
+ * Runs `work` in a transaction, and returns its result. Throws LeaseLost if the lease is lost. No
+ * request to the engine may be running: what was sent before is known to be in time.
+ */
 export async function executeUnderLease<Result>(
   db: Kysely<Tables>,
   lease: Lease,
@@ -99,20 +105,14 @@ export async function executeUnderLease<Result>(
       .executeTakeFirst()
     const loss = findLoss(current, lease)
     if (loss) throw loss
+    lease.sentIds.clear()
     return work(transaction as LeasedTransaction)
   })
 }
 
-/**
- * Returns why the lease is lost; null if it is not lost. `options` has the cause of that error, if
- * there is one. Throws if PostgreSQL does not answer.
- */
-export async function readLeaseLoss(
-  db: Kysely<Tables>,
-  lease: Lease,
-  options?: ErrorOptions,
-): Promise<LeaseLost | null> {
-  return findLoss(await selectLease(db, lease.registrationName).executeTakeFirst(), lease, options)
+/** Returns why the lease is lost; null if it is not lost. Throws if PostgreSQL does not answer. */
+export async function readLeaseLoss(db: Kysely<Tables>, lease: Lease): Promise<LeaseLost | null> {
+  return findLoss(await selectLease(db, lease.registrationName).executeTakeFirst(), lease)
 }
 
 /** Returns the indexer that has acquired the lease last; null if it has released it. */
@@ -133,16 +133,15 @@ const selectLease = (db: Kysely<Tables>, registrationName: string) =>
 function findLoss(
   current: { holder: string | null; serverStartedAt: string } | undefined,
   lease: Lease,
-  options?: ErrorOptions,
 ): LeaseLost | null {
   if (current === undefined)
-    return new LeaseLost('The registration of the index was deleted from search_indexes', options)
+    return new LeaseLost('The registration of the index was deleted from search_indexes')
   if (current.holder !== lease.holder) {
     const other = current.holder === null ? '' : ` (${current.holder})`
-    return new LeaseLost(`Another indexer${other} has taken over`, options)
+    return new LeaseLost(`Another indexer${other} has taken over`)
   }
   if (current.serverStartedAt === lease.serverStartedAt) return null
-  return new ServerReplaced('PostgreSQL was restarted or has failed over', options)
+  return new ServerReplaced('PostgreSQL was restarted or has failed over')
 }
 
 export type LeaseRenewal = {

@@ -1,13 +1,7 @@
 // Reads, deletes and adds the outbox rows of an index: one row for each changed product.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/table-types.ts'
-import { countNoun } from '../text/count-noun.ts'
-import { type Lease, type LeasedTransaction, LeaseLost, readLeaseLoss } from './lease.ts'
-
-// Twenty attempts cover a restart of PostgreSQL.
-export const requeueRetryPause = { ms: 500 }
-const maxRequeueAttempts = 20
+import { type Lease, type LeasedTransaction, readLeaseLoss } from './lease.ts'
 
 /** A row of the outbox. `productId` is null for a truncation. */
 type OutboxRow = { id: string; productId: string | null }
@@ -107,42 +101,12 @@ export async function queueProducts(
 }
 
 /**
- * Returns the error to throw after `uploadError` has ended an upload of these products. If the
- * lease is lost, queues them again and returns LeaseLost, whose cause is `uploadError`. Otherwise
- * returns `uploadError`.
- *
- * The engine may have applied the documents after newer ones of the indexer that took over. Its
- * changes also reach an index that it is building.
- *
- * Makes several attempts while PostgreSQL is unreachable, also during a stop: without the rows, an
- * outdated document might stay in the index. If all attempts fail, returns an AggregateError of
- * `uploadError`, the error of the last attempt, and the advice to repair the index. The advice
- * is left out if there are no products.
+ * Queues again what an indexer has sent since its lease was last known to be held, if the lease is
+ * lost: the engine may have applied these documents after newer ones of the indexer that took over.
+ * Its changes also reach an index that it is building.
  */
-export async function requeueAfterLeaseLoss(
-  db: Kysely<Tables>,
-  lease: Lease,
-  productIds: string[],
-  uploadError: unknown,
-): Promise<unknown> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const loss = await readLeaseLoss(db, lease, { cause: uploadError })
-      if (loss === null) return uploadError
-      await queueProducts(db, lease.registrationName, productIds)
-      return uploadError instanceof LeaseLost ? uploadError : loss
-    } catch (error) {
-      if (attempt === maxRequeueAttempts) {
-        const errors = [uploadError, error]
-        // As an error, because the log describes all errors of an AggregateError.
-        if (productIds.length > 0) errors.push(new Error(adviseRepair(productIds.length)))
-        return new AggregateError(errors)
-      }
-      await sleep(requeueRetryPause.ms)
-    }
-  }
+export async function queueLateWrites(db: Kysely<Tables>, lease: Lease): Promise<void> {
+  const { sentIds, registrationName } = lease
+  if (sentIds.size > 0 && (await readLeaseLoss(db, lease)))
+    await queueProducts(db, registrationName, [...sentIds])
 }
-
-const adviseRepair = (productCount: number) =>
-  `If another indexer has taken over, ${countNoun(productCount, 'product')} may be outdated in ` +
-  'the index. Then run `scripts/indexer.ts verify --repair`'

@@ -8,7 +8,7 @@ import { applyBatch, uploadSize } from './apply.ts'
 import { type DocumentLine, readDocumentsAfter, toDocument, toDocumentLine } from './documents.ts'
 import { deleteIndex, indexExists, readTask, unfinishedStatuses, waitForSuccess } from './engine.ts'
 import { executeUnderLease, type LeasedTransaction, readLeaseLoss } from './lease.ts'
-import { queueProducts, requeueAfterLeaseLoss } from './outbox.ts'
+import { queueProducts } from './outbox.ts'
 import {
   type IndexTarget,
   markRebuilt,
@@ -145,8 +145,7 @@ async function createNextIndex(live: IndexTarget, log: LogLine): Promise<string>
 
 /**
  * Uploads every active product to the next index. Returns their number. If the engine rejects an
- * upload, queues its products as changes: the batch with them parks the documents at fault. If the
- * lease is lost, queues the products that it may have sent late, and throws LeaseLost.
+ * upload, queues its products as changes: the batch with them parks the documents at fault.
  *
  * Between two uploads, applies a batch of changes, to the live index too if it is used. The next
  * upload is not older than these changes.
@@ -160,7 +159,6 @@ async function uploadCatalogue(
   const nextName = nextIndexName(indexName)
   const index = client.index(nextName)
   const queued: { ids: string[]; taskNumber: number }[] = []
-  let sending: string[] = []
   let productCount = 0
   const finishFirst = async () => {
     const [first] = queued
@@ -179,38 +177,33 @@ async function uploadCatalogue(
     if (isUsed && (await haveSynonymsChanged(live))) await applySynonyms(live, log)
     return applyBatch(live, { log, indexNames: isUsed ? [nextName, indexName] : [nextName] })
   }
-  try {
-    let lines = await readPage(db, '0')
-    for (let last = lines.at(-1); last; last = lines.at(-1)) {
-      for (const upload of toUploads(lines)) {
-        while (queued.length >= maxQueuedUploads) await finishFirst()
-        throwIfStopped()
-        sending = listIds(upload)
-        try {
-          queued.push({ ids: sending, taskNumber: await sendWrite(index, upload) })
-        } catch (error) {
-          if (!(error instanceof WriteRejected)) throw error
-          productCount += sending.length
-          await queueProducts(db, registrationName, sending)
-        }
-        sending = []
-      }
-      // Read while the engine works, and again if changes were applied since.
-      lines = await readPage(db, last.id)
+  let lines = await readPage(db, '0')
+  for (let last = lines.at(-1); last; last = lines.at(-1)) {
+    for (const upload of toUploads(lines)) {
       while (queued.length >= maxQueuedUploads) await finishFirst()
-      const { changeCount } = await applyChanges()
-      if (changeCount > 0) lines = await readPage(db, last.id)
+      throwIfStopped()
+      const ids = listIds(upload)
+      for (const id of ids) lease.sentIds.add(id)
+      try {
+        queued.push({ ids, taskNumber: await sendWrite(index, upload) })
+      } catch (error) {
+        if (!(error instanceof WriteRejected)) throw error
+        productCount += ids.length
+        await queueProducts(db, registrationName, ids)
+      }
     }
-    while (queued.length > 0) {
-      await finishFirst()
-      await applyChanges()
-    }
-    if (productCount === 0) await addAndDeleteDocument(index)
-    return productCount
-  } catch (error) {
-    const sentIds = [...sending, ...queued.flatMap(({ ids }) => ids)]
-    throw await requeueAfterLeaseLoss(db, lease, sentIds, error)
+    // Read while the engine works, and again if changes were applied since.
+    lines = await readPage(db, last.id)
+    while (queued.length >= maxQueuedUploads) await finishFirst()
+    const { changeCount } = await applyChanges()
+    if (changeCount > 0) lines = await readPage(db, last.id)
   }
+  while (queued.length > 0) {
+    await finishFirst()
+    await applyChanges()
+  }
+  if (productCount === 0) await addAndDeleteDocument(index)
+  return productCount
 }
 
 /** Reads the products of one upload. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { Index } from 'meilisearch'
 import type { Tables } from '../database/table-types.ts'
-import { hashDocument, readDocuments, readDocumentsAfter } from './documents.ts'
+import { hashDocument, readDocuments } from './documents.ts'
 import { indexExists } from './engine.ts'
 import { queueProducts } from './outbox.ts'
 import type { IndexAddress } from './registration.ts'
@@ -24,6 +24,7 @@ type IndexDrift = {
   /** Documents without an active product. */
   extra: string[]
 }
+type DriftKind = keyof IndexDrift
 
 type VerifyOptions = {
   /** Called after each page of products with the number of products compared so far. */
@@ -38,32 +39,38 @@ type VerifyOptions = {
  * exist or the engine is unreachable.
  */
 export async function verifyIndex(
-  { db, client, indexName, registrationName }: IndexAddress,
+  address: IndexAddress,
   { onProgress = () => undefined, throwIfStopped = () => undefined }: VerifyOptions = {},
 ): Promise<IndexDrift & { products: number }> {
+  const { db, client, indexName } = address
   if (!(await indexExists(client, indexName)))
     throw new Error(`The index ${indexName} does not exist. Build it first.`)
-  const index = client.index(indexName)
-  const suspectIds = await findExtraDocuments(db, index, throwIfStopped)
   let products = 0
-  let documents = await readDocumentsAfter(db, '0', pageSize)
-  for (let last = documents.at(-1); last; last = documents.at(-1)) {
-    const hashes = await readHashes(
-      index,
-      documents.map(({ id }) => id),
-    )
-    for (const document of documents)
-      if (hashes.get(document.id) !== hashDocument(document)) suspectIds.push(document.id)
-    products += documents.length
-    onProgress(products)
+  let found = new Map<string, DriftKind>()
+  const compare = async (ids: string[]) => {
     throwIfStopped()
-    documents = await readDocumentsAfter(db, last.id, pageSize)
+    for (const [id, kind] of await comparePage(address, ids)) found.set(id, kind)
   }
-  const drift = await confirmDrift([...new Set(suspectIds)], (ids) => {
-    throwIfStopped()
-    return compareSuspects(db, index, registrationName, ids)
-  })
-  return { products, ...drift }
+  for (let ids = await readProductIds(db, '0'); ids.length > 0; ) {
+    await compare(ids)
+    products += ids.length
+    onProgress(products)
+    ids = await readProductIds(db, ids.at(-1) ?? '')
+  }
+  for (let offset = 0; ; offset += pageSize) {
+    const ids = await readDocumentIds(client.index(indexName), offset)
+    if (ids.length === 0) break
+    await compare(await selectExtraIds(db, ids))
+  }
+  for (let comparison = 2; comparison <= comparisons && found.size > 0; comparison++) {
+    await sleep(driftRecheckPauseMs)
+    const ids = [...found.keys()]
+    found = new Map()
+    for (let from = 0; from < ids.length; from += pageSize)
+      await compare(ids.slice(from, from + pageSize))
+  }
+  const listIds = (kind: DriftKind) => [...found.keys()].filter((id) => found.get(id) === kind)
+  return { products, missing: listIds('missing'), stale: listIds('stale'), extra: listIds('extra') }
 }
 
 /**
@@ -84,89 +91,63 @@ export function listDriftIds({ missing, stale, extra }: IndexDrift): string[] {
   return [...missing, ...stale, ...extra]
 }
 
-/** Returns the ids of documents without an active product. */
-async function findExtraDocuments(
-  db: Kysely<Tables>,
-  index: Index,
-  throwIfStopped: () => void,
-): Promise<string[]> {
-  const extraIds: string[] = []
-  for (let offset = 0; ; offset += pageSize) {
-    throwIfStopped()
-    const { results } = await index.getDocuments<{ id: string }>({
-      fields: ['id'],
-      limit: pageSize,
-      offset,
-    })
-    if (results.length === 0) return extraIds
-    const ids = results.map(({ id }) => id)
-    const { rows } = await sql<{ id: string }>`
-      select id from products where active and id = any(${ids.filter(isProductId)}::bigint[])
-    `.execute(db)
-    const activeIds = new Set(rows.map((row) => row.id))
-    extraIds.push(...ids.filter((id) => !activeIds.has(id)))
-  }
+/** Returns the ids of the next page of active products. */
+async function readProductIds(db: Kysely<Tables>, afterId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('products')
+    .select('id')
+    .where('active', '=', true)
+    .where('id', '>', afterId)
+    .orderBy('id')
+    .limit(pageSize)
+    .execute()
+  return rows.map(({ id }) => id)
 }
 
-/**
- * Compares the suspects repeatedly and returns those that differ every time. `comparePage` returns
- * those of one page that differ.
- */
-async function confirmDrift(
-  suspectIds: string[],
-  comparePage: (ids: string[]) => Promise<IndexDrift>,
-): Promise<IndexDrift> {
-  let drift: IndexDrift = { missing: [], stale: [], extra: [] }
-  let ids = suspectIds
-  for (let comparison = 1; comparison <= comparisons && ids.length > 0; comparison++) {
-    if (comparison > 1) await sleep(driftRecheckPauseMs)
-    drift = { missing: [], stale: [], extra: [] }
-    for (let start = 0; start < ids.length; start += pageSize) {
-      const found = await comparePage(ids.slice(start, start + pageSize))
-      drift.missing.push(...found.missing)
-      drift.stale.push(...found.stale)
-      drift.extra.push(...found.extra)
-    }
-    ids = listDriftIds(drift)
-  }
-  return drift
+async function readDocumentIds(index: Index, offset: number): Promise<string[]> {
+  const page = { fields: ['id' as const], limit: pageSize, offset }
+  return (await index.getDocuments<{ id: string }>(page)).results.map(({ id }) => id)
 }
 
-/** Returns the suspects that still differ, except products with pending changes. */
-async function compareSuspects(
-  db: Kysely<Tables>,
-  index: Index,
-  registrationName: string,
+/** Returns those of these ids that no active product has. */
+async function selectExtraIds(db: Kysely<Tables>, ids: string[]): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select id from products where active and id = any(${ids.filter(isProductId)}::bigint[])
+  `.execute(db)
+  const activeIds = new Set(rows.map(({ id }) => id))
+  return ids.filter((id) => !activeIds.has(id))
+}
+
+/** Returns which of these documents differ, and how, except those of products with changes. */
+async function comparePage(
+  { db, client, indexName, registrationName }: IndexAddress,
   ids: string[],
-): Promise<IndexDrift> {
-  const indexedHashes = await readHashes(index, ids)
+): Promise<[id: string, DriftKind][]> {
+  if (ids.length === 0) return []
+  const { results } = await client
+    .index(indexName)
+    .getDocuments<{ id: string; contentHash?: string }>({
+      ids,
+      fields: ['id', 'contentHash'],
+      limit: ids.length,
+    })
+  // A document of another program has no hash.
+  const indexed = new Map(results.map(({ id, contentHash = '' }) => [id, contentHash]))
   const productIds = ids.filter(isProductId)
   const documents = productIds.length > 0 ? await readDocuments(db, productIds) : []
-  const expectedHashes = new Map(documents.map((document) => [document.id, hashDocument(document)]))
+  const expected = new Map(documents.map((document) => [document.id, hashDocument(document)]))
+  const differing = ids.filter((id) => indexed.get(id) !== expected.get(id))
   const { rows } = await sql<{ id: string }>`
     select product_id as id from index_outbox
-    where registration_name = ${registrationName} and product_id = any(${productIds}::bigint[])
+    where registration_name = ${registrationName}
+      and product_id = any(${differing.filter(isProductId)}::bigint[])
   `.execute(db)
-  const pendingIds = new Set(rows.map((row) => row.id))
-  const drift: IndexDrift = { missing: [], stale: [], extra: [] }
-  for (const id of ids) {
-    const [indexed, expected] = [indexedHashes.get(id), expectedHashes.get(id)]
-    if (indexed === expected || pendingIds.has(id)) continue
-    if (indexed === undefined) drift.missing.push(id)
-    else if (expected === undefined) drift.extra.push(id)
-    else drift.stale.push(id)
+  const pendingIds = new Set(rows.map(({ id }) => id))
+  const kindOf = (id: string) => {
+    if (!indexed.has(id)) return 'missing'
+    return expected.has(id) ? 'stale' : 'extra'
   }
-  return drift
-}
-
-/** Returns the content hashes of existing documents by id; '' for a document without a hash. */
-async function readHashes(index: Index, ids: string[]): Promise<Map<string, string>> {
-  const { results } = await index.getDocuments<{ id: string; contentHash?: string }>({
-    ids,
-    fields: ['id', 'contentHash'],
-    limit: ids.length,
-  })
-  return new Map(results.map((document) => [document.id, document.contentHash ?? '']))
+  return differing.filter((id) => !pendingIds.has(id)).map((id) => [id, kindOf(id)])
 }
 
 /** In the form in which PostgreSQL writes it: '007' is the id of no product. */

@@ -78,7 +78,7 @@ export function buildApiOperationsApp({
     addScrapedMetric(registry, {
       name: 'tqs_clock_offset_seconds',
       help: "Seconds by which the clock of this process is ahead of PostgreSQL's",
-      read: () => withHealthTimeout(readClockOffsetSeconds(db)).catch(() => null),
+      read: () => withHealthTimeout(readClockOffsetSeconds(db)),
     })
     addScrapedMetric(registry, {
       name: 'tqs_dependency_up',
@@ -90,7 +90,7 @@ export function buildApiOperationsApp({
     addScrapedMetric(registry, {
       name: 'tqs_stats_drift_check_age_seconds',
       help: 'Time since a month of the statistics summary was last compared with the quotes',
-      read: () => withHealthTimeout(readCheckAgeSeconds()).catch(() => null),
+      read: () => withHealthTimeout(readCheckAgeSeconds()),
     })
     addIndexMetrics(registry, {
       readIndexProgress: () => withHealthTimeout(readIndexProgress()),

@@ -39,22 +39,17 @@ export function addIndexMetrics(
   registry: Registry,
   { readIndexProgress, listEngines }: IndexSources,
 ): void {
-  const readShared = shareConcurrentCalls(readIndexProgress)
-  /** Null: PostgreSQL does not answer. */
-  const readByEngine = async () => {
-    const progress = await readShared()
-    return (
-      progress && new Map(progress.map((each) => [nameWithoutVersion(each.registrationName), each]))
-    )
-  }
-  type Read = (progress: IndexProgress) => number | null
-  const addGauge = (name: string, help: string, read: Read) =>
+  const readByEngine = shareConcurrentCalls(async () => {
+    const progress = await readIndexProgress()
+    return new Map(progress.map((each) => [nameWithoutVersion(each.registrationName), each]))
+  })
+  const addGauge = (name: string, help: string, read: (progress: IndexProgress) => number | null) =>
     addScrapedMetric(registry, {
       name,
       help: `${help}, by engine`,
       label: 'engine',
       read: async () =>
-        [...((await readByEngine()) ?? [])].map(([engine, progress]) => [engine, read(progress)]),
+        [...(await readByEngine())].map(([engine, progress]) => [engine, read(progress)]),
     })
   addScrapedMetric(registry, {
     name: 'tqs_index_built',
@@ -62,9 +57,7 @@ export function addIndexMetrics(
     label: 'engine',
     read: async () => {
       const progress = await readByEngine()
-      return progress === null
-        ? []
-        : listEngines().map((engine) => [engine, Number(Boolean(progress.get(engine)?.indexedAt))])
+      return listEngines().map((engine) => [engine, Number(!!progress.get(engine)?.indexedAt)])
     },
   })
   addGauge(

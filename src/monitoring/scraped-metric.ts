@@ -9,6 +9,7 @@ type ScrapedMetric = {
   name: string
   help: string
   label?: string
+  /** If it fails, the metric shows nothing. */
   read: () => Values | Promise<Values>
 }
 
@@ -24,7 +25,7 @@ export function addScrapedMetric(
     labelNames: label === undefined ? [] : [label],
     registers: [registry],
     async collect(this: Counter | Gauge) {
-      const values = await read()
+      const values = await Promise.try(read).catch(() => null)
       this.reset()
       // Without a label, reset() sets zero. An unknown value must not be shown as zero.
       if (label === undefined) this.remove()
@@ -36,20 +37,13 @@ export function addScrapedMetric(
   })
 }
 
-/**
- * Returns a function that shares one call between several metrics, and returns null if it fails.
- */
-export function shareConcurrentCalls<Result>(
-  call: () => Promise<Result>,
-): () => Promise<Result | null> {
-  let pending: Promise<Result | null> | null = null
+/** Returns a function that shares one call between several metrics. */
+export function shareConcurrentCalls<Result>(call: () => Promise<Result>): () => Promise<Result> {
+  let pending: Promise<Result> | null = null
   return () => {
-    pending ??= call()
-      // A scrape without these metrics shows that they are unknown.
-      .catch(() => null)
-      .finally(() => {
-        pending = null
-      })
+    pending ??= call().finally(() => {
+      pending = null
+    })
     return pending
   }
 }
