@@ -249,14 +249,15 @@ class Indexer {
       // A run that ends normally or is stopped has waited for its requests to the engine, so
       // another indexer may start at once. After an error, a request that timed out may still be
       // running.
-      if (mayRelease)
+      try {
         await this.#queueLateWrites()
-          .then(() => releaseLease(db, lease))
-          .catch((error: unknown) => {
-            const reason = toSentence(describeError(error))
-            const seconds = leaseMs / 1_000
-            log(`The lease was not released and expires within ${seconds} s: ${reason}`, 'warn')
-          })
+        if (mayRelease) await releaseLease(db, lease)
+      } catch (error) {
+        const reason = toSentence(describeError(error))
+        const seconds = leaseMs / 1_000
+        if (mayRelease)
+          log(`The lease was not released and expires within ${seconds} s: ${reason}`, 'warn')
+      }
     }
   }
 

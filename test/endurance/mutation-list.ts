@@ -273,8 +273,8 @@ export const mutations: Mutation[] = [
   },
   {
     file: 'src/indexing/lease.ts',
-    from: 'if (loss) throw loss\n    return work',
-    to: 'return work',
+    from: 'if (loss) throw loss\n    lease',
+    to: 'lease',
     fault: 'an indexer that has lost its lease goes on',
     tests: ['test/indexing'],
   },

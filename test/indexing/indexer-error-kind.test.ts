@@ -1,13 +1,19 @@
 // What kind of error the indexer counts: what has failed, or a bug.
 import { readFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { DatabaseError } from 'pg'
 import t from 'tap'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
-import { openIndexingClient, TaskFailed } from '../../src/indexing/engine.ts'
+import {
+  indexingRequestTimeout,
+  openIndexingClient,
+  TaskFailed,
+} from '../../src/indexing/engine.ts'
 import { findErrorKind } from '../../src/indexing/errors.ts'
 import { LeaseLost, ServerReplaced } from '../../src/indexing/lease.ts'
 import { WriteRejected } from '../../src/indexing/upload.ts'
 import { servers } from '../support/database/test-database.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
 
 const withCode = (code: string) => Object.assign(new Error('failed'), { code })
 const bug = new TypeError("Cannot read properties of 'connection'")
@@ -16,6 +22,12 @@ t.test('an error has the kind of what has failed', async (t) => {
   const { meiliUrls } = await servers()
   const db = openDatabase('postgres://nobody@127.0.0.1:9/none')
   t.teardown(() => db.destroy())
+  // A server that never answers.
+  const silent = createServer()
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => silent.close())
+  const { port } = silent.address() as AddressInfo
+  replaceUntilEnd(t, indexingRequestTimeout, { ms: 1_000 })
   const readKeys =
     (url = '') =>
     () =>
@@ -34,6 +46,7 @@ t.test('an error has the kind of what has failed', async (t) => {
     ['postgresql', () => db.selectFrom('products').select('id').execute()],
     ['engine_refused', readKeys(meiliUrls[0])],
     ['engine_unreachable', readKeys('http://127.0.0.1:9')],
+    ['engine_unreachable', readKeys(`http://127.0.0.1:${port}`)],
     ['other', new AggregateError([bug])],
     ['other', () => readFile('no such file')],
     ['other', bug],

@@ -213,31 +213,41 @@ export async function testService(
   }
 }
 
-/**
- * Starts the API in its own process on the servers of `service` and waits until it answers. `env`
- * overrides its settings.
- */
-export async function startApi(
+export type RunningApi = RunningProgram & { port: string; url: string; opsUrl: string }
+
+/** Starts the API in its own process on the servers of `service`. `env` overrides its settings. */
+export async function spawnApi(
   t: Test,
   { config }: Pick<TestService, 'config'>,
   env: Record<string, string> = {},
-): Promise<RunningProgram & { url: string; opsUrl: string }> {
+): Promise<RunningApi> {
   const directory = createTemporaryDirectory(t, 'api')
   writeCompanyFile(directory)
-  const [port, opsPort] = [await chooseFixedPort(), await chooseFixedPort()]
+  const port = env.PORT ?? String(await chooseFixedPort())
+  const opsPort = String(await chooseFixedPort())
   const program = startProgram(t, ['src/server.ts'], {
     ...Object.fromEntries(Object.entries(config).map(([name, value]) => [name, String(value)])),
     COMPANY_FILE: join(directory, 'company.json'),
-    PORT: String(port),
-    OPS_PORT: String(opsPort),
+    PORT: port,
+    OPS_PORT: opsPort,
     ...env,
   })
-  const [url, opsUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${opsPort}`]
+  return {
+    ...program,
+    port,
+    url: `http://127.0.0.1:${port}`,
+    opsUrl: `http://127.0.0.1:${opsPort}`,
+  }
+}
+
+/** Does the same, and waits until it answers. */
+export async function startApi(...args: Parameters<typeof spawnApi>): Promise<RunningApi> {
+  const api = await spawnApi(...args)
   const isUp = await eventually(
-    () => fetch(url).then(Boolean, () => false),
-    (up) => up || program.child.exitCode !== null,
+    () => fetch(api.url).then(Boolean, () => false),
+    (up) => up || api.child.exitCode !== null,
     60_000,
   )
-  if (!isUp) throw new Error(`The API did not start: ${program.output()}`)
-  return { ...program, url, opsUrl }
+  if (!isUp) throw new Error(`The API did not start: ${api.output()}`)
+  return api
 }
