@@ -10,7 +10,7 @@ import { servers, testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startProgram } from '../support/run-program.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
-import { startReplicatedPostgres } from '../support/servers/postgres-replication.ts'
+import { startPostgresPair } from '../support/servers/postgres-pair.ts'
 import { startApi, testService } from '../support/service/test-service.ts'
 
 // Mostly waiting.
@@ -49,12 +49,12 @@ function startReads(url: string, paths: string[], perSecond = 20) {
 }
 
 t.test('a crashed primary and a promotion fail no read', async (t) => {
-  const postgres = await startReplicatedPostgres(t)
+  const postgres = await startPostgresPair(t)
   const { database } = postgres
   const service = await testService(t, { database })
   await addQuote(database.db, 'P-1', { status: 'accepted', decided_on: '2026-11-02' })
   const token = await createQuoteLink(database.db, { number: 'P-1' })
-  const api = await startApi(t, service, { DATABASE_URL: postgres.urlOfBoth(database.roles.api) })
+  const api = await startApi(t, service, { DATABASE_URL: database.roles.api })
   const stopReads = startReads(api.url, [
     `/quote/share/${token}?format=json`,
     '/api/stats?from=2026-11-01&to=2026-11-30',
@@ -64,6 +64,7 @@ t.test('a crashed primary and a promotion fail no read', async (t) => {
     '/api/stats?from=2020-01-01&to=2026-11-30',
   ])
   await sleep(1_000)
+  await postgres.waitForReplica()
   await postgres.crashPrimary()
   await sleep(1_500)
   const promotedAt = performance.now()
@@ -87,19 +88,19 @@ t.test('a crashed primary and a promotion fail no read', async (t) => {
 })
 
 t.test('writes reach the new primary, also if the old one comes back', async (t) => {
-  const postgres = await startReplicatedPostgres(t)
-  const { database } = postgres
-  const url = postgres.urlOfBoth(database.url)
+  const postgres = await startPostgresPair(t)
+  const { url } = postgres.database
   const db = openDatabase(url)
   t.teardown(() => db.destroy())
   const addProduct = (sku: string, target = db) =>
     target.insertInto('products').values({ sku, name: sku }).execute()
   await addProduct('before')
+  await postgres.waitForReplica()
   await postgres.crashPrimary()
   await t.rejects(addProduct('lost'))
   await postgres.promoteReplica()
   await addProduct('after')
-  await postgres.restartPrimary()
+  await postgres.startOther()
   // A process that starts now must not believe the first host of its list.
   const later = openDatabase(url)
   t.teardown(() => later.destroy())
@@ -112,9 +113,10 @@ t.test('writes reach the new primary, also if the old one comes back', async (t)
 })
 
 t.test('without a primary a request fails after a moment, later ones at once', async (t) => {
-  const postgres = await startReplicatedPostgres(t)
-  const db = openDatabase(postgres.urlOfBoth(postgres.database.url))
+  const postgres = await startPostgresPair(t)
+  const db = openDatabase(postgres.database.url)
   t.teardown(() => db.destroy())
+  await postgres.waitForReplica()
   await postgres.crashPrimary()
   const measureMs = async () => {
     const startedAt = performance.now()
@@ -126,18 +128,17 @@ t.test('without a primary a request fails after a moment, later ones at once', a
 })
 
 t.test('a primary that disappears without a reset costs seconds', async (t) => {
-  const postgres = await startReplicatedPostgres(t)
+  const postgres = await startPostgresPair(t)
   const { database } = postgres
-  const proxies = [
-    await startFaultyProxy(t, postgres.primary.url),
-    await startFaultyProxy(t, postgres.replica.url),
-  ]
-  const hosts = proxies.map(({ url }) => new URL(url).host)
+  const proxies = await Promise.all(
+    postgres.hosts.map((host) => startFaultyProxy(t, `postgres://${host}`)),
+  )
+  const proxyHosts = proxies.map(({ url }) => new URL(url).host)
   const service = await testService(t, { database, index: false })
   await addQuote(database.db, 'P-1')
   const token = await createQuoteLink(database.db, { number: 'P-1' })
   const api = await startApi(t, service, {
-    DATABASE_URL: postgres.urlOfBoth(database.roles.api, hosts),
+    DATABASE_URL: database.roles.api.replace(postgres.hosts.join(','), proxyHosts.join(',')),
   })
   const url = `${api.url}/quote/share/${token}?format=json`
   t.equal((await fetch(url)).status, 200)

@@ -8,8 +8,8 @@ import { deriveIndexerKey } from '../../src/indexing/keys.ts'
 import { isIndexUpToDate } from '../../src/indexing/status.ts'
 import { IndexerState } from '../../src/monitoring/indexer-state.ts'
 import { eventually } from '../support/eventually.ts'
+import { type PostgresPair, startPostgresPair } from '../support/servers/postgres-pair.ts'
 import { type Engine, indexName, masterKey, startEngines } from './engines.ts'
-import { type PostgresPair, startPostgresPair } from './postgres-pair.ts'
 
 t.jobs = 2
 
@@ -62,14 +62,16 @@ async function readDrift(db: Database, { url }: Engine): Promise<string[]> {
 
 async function startAll(t: Test) {
   const [postgres, engines] = await Promise.all([startPostgresPair(t), startEngines(t)])
-  const db = openDatabase(postgres.url, { connections: 2 })
+  const db = openDatabase(postgres.database.url, { connections: 2 })
   t.teardown(() => db.destroy())
   const products = Array.from({ length: productCount }, (_, n) => ({
     sku: `SKU-${n}`,
     name: `Martillo ${n}`,
   }))
   await db.insertInto('products').values(products).execute()
-  const indexers = await Promise.all(engines.map((engine) => startIndexer(t, postgres.url, engine)))
+  const indexers = await Promise.all(
+    engines.map((engine) => startIndexer(t, postgres.database.url, engine)),
+  )
   const untilUpToDate = async () => {
     const read = () => Promise.all(indexers.map((indexer) => indexer.isUpToDate()))
     return eventually(read, (all) => all.every(Boolean), limitMs)

@@ -4,10 +4,10 @@ import type { Test } from 'tap'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/database/add-quote.ts'
+import { type PostgresPair, startPostgresPair } from '../support/servers/postgres-pair.ts'
 import { startCluster, startSentinels } from '../support/servers/redis-topologies.ts'
 import { type Engine, startEngines } from './engines.ts'
 import { type Haproxy, startHaproxy } from './haproxy.ts'
-import { type PostgresPair, startPostgresPair } from './postgres-pair.ts'
 import { type Programs, startPrograms } from './programs.ts'
 
 export type ServiceCluster = Programs & {
@@ -37,11 +37,11 @@ export async function startServiceCluster(t: Test): Promise<ServiceCluster> {
     startSentinels(t),
     startCluster(t),
   ])
-  const db = openDatabase(postgres.url, { connections: 4 })
+  const db = openDatabase(postgres.database.url, { connections: 4 })
   t.teardown(() => db.destroy())
   const tokens = await addContents(db)
   const programs = await startPrograms(t, {
-    databaseUrl: postgres.url,
+    databaseUrl: postgres.database.url,
     redisUrl: sentinels.url,
     engines,
   })

@@ -13,7 +13,7 @@ import {
 } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/database/add-quote.ts'
 import { eventually } from '../support/eventually.ts'
-import { startReplicatedPostgres } from '../support/servers/postgres-replication.ts'
+import { startPostgresPair } from '../support/servers/postgres-pair.ts'
 
 const limitMs = 60_000
 const runbook = readFileSync(join(import.meta.dirname, '../../docs/operations/runbook.md'), 'utf8')
@@ -21,9 +21,9 @@ const runbook = readFileSync(join(import.meta.dirname, '../../docs/operations/ru
 const [, block = ''] = /```sql\n([^`]*synchronous_standby_names[^`]*)```/.exec(runbook) ?? []
 
 t.test('revocations survive a failover with synchronous_commit = local', async (t) => {
-  const postgres = await startReplicatedPostgres(t)
+  const postgres = await startPostgresPair(t)
   const { database } = postgres
-  const admin = openDatabase(postgres.primary.url, { connections: 1 })
+  const admin = openDatabase(database.url, { connections: 1 })
   // Each in a transaction of its own, as `alter system` requires.
   for (const statement of block.trim().split('\n')) await sql.raw(statement).execute(admin)
   const db = openDatabase(database.url, { connections: 6 })
@@ -62,16 +62,14 @@ t.test('revocations survive a failover with synchronous_commit = local', async (
   }
   t.equal(await eventually(countWaiting, (count) => count === 3, limitMs), 3)
   t.equal(doneCount, 0, 'no revocation is confirmed before the standby has it')
-  await postgres.restartReplica()
+  await postgres.startOther()
   t.same(await Promise.all(revocations), [true, 1, true])
 
   await admin.destroy()
   await postgres.crashPrimary()
   await postgres.promoteReplica()
-  const promoted = openDatabase(
-    database.url.replace(new URL(database.url).host, new URL(postgres.replica.url).host),
-    { connections: 1 },
-  )
+  // A new process, which asks both hosts which of them is the primary.
+  const promoted = openDatabase(database.url, { connections: 1 })
   t.teardown(() => promoted.destroy())
   const { rows } = await sql<{ open: number }>`
     select (select count(*) from quote_shares where revoked_at is null)::int

@@ -63,22 +63,22 @@ export async function testDatabase(t: Test): Promise<TestDatabase> {
   await sql`
     create database ${sql.id(name)} template ${sql.id(template)} strategy file_copy
   `.execute(admin)
-  const url = databaseNamed(databaseUrl, name)
+  t.teardown(async () => sql`drop database ${sql.id(name)} with (force)`.execute(await openAdmin()))
+  const database = openTestDatabase(t, databaseNamed(databaseUrl, name))
+  // The template contains all grants except this one, which belongs to the database itself.
+  await limitTemporaryTables(database.db, logins)
+  return database
+}
+
+/** Opens a migrated database until the test ends. */
+export function openTestDatabase(t: Test, url: string): TestDatabase {
   const db = openDatabase(url, { connectionTimeoutMs })
   const pool = openPool(url, { connections: 4, connectionTimeoutMs })
   t.teardown(async () => {
     await db.destroy()
     await pool.end()
-    await sql`drop database ${sql.id(name)} with (force)`.execute(await openAdmin())
   })
-  // The template contains all grants except this one, which belongs to the database itself.
-  await limitTemporaryTables(db, logins)
-  return {
-    db,
-    pool,
-    url,
-    roles: buildRoleUrls(url),
-  }
+  return { db, pool, url, roles: buildRoleUrls(url) }
 }
 
 /** Creates an empty database without migrations. It is dropped when the test ends. */

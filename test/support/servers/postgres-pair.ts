@@ -1,16 +1,21 @@
 // Two PostgreSQL servers with streaming replication that change roles: switched over, crashed, and
 // copied anew from the primary as a replica.
 import { execFile } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { giveTo } from '../../scripts/servers/data-directory.ts'
-import { startPostgres } from '../../scripts/servers/postgres.ts'
-import type { RunningServer } from '../../scripts/servers/running-server.ts'
-import { eventually } from '../support/eventually.ts'
-import { chooseFixedPort } from '../support/servers/fixed-port.ts'
-import { prepareDatabase } from '../support/servers/postgres-replication.ts'
+import { giveTo } from '../../../scripts/servers/data-directory.ts'
+import { startPostgres } from '../../../scripts/servers/postgres.ts'
+import type { RunningServer } from '../../../scripts/servers/running-server.ts'
+import {
+  openTestDatabase,
+  prepareSchema,
+  type Test,
+  type TestDatabase,
+} from '../database/test-database.ts'
+import { eventually } from '../eventually.ts'
+import { createTemporaryDirectory } from '../temporary-directory.ts'
+import { chooseFixedPort } from './fixed-port.ts'
 
 /** A crash of the process loses nothing that was committed. Power failures are not simulated. */
 const settings = {
@@ -24,14 +29,20 @@ const settings = {
 type Node = { directory: string; port: number; server: RunningServer | null }
 
 export type PostgresPair = {
-  /** The database as its owner, with both hosts. */
-  url: string
+  /** The database on both hosts, of which the primary is used. */
+  database: TestDatabase
+  /** The addresses of the server that is the primary at first, and of the other one. */
+  hosts: [string, string]
   /** Ends the primary at once, as a crash does. What the replica has not received is lost. */
   crashPrimary(): Promise<void>
+  /** Ends the replica at once. */
+  crashReplica(): Promise<void>
   /** Stops the primary cleanly: the replica receives everything before. */
   stopPrimary(): Promise<void>
   /** Starts the primary again, which was not replaced. */
   startPrimary(): Promise<void>
+  /** Starts the other server as it was: the replica, or the primary that was replaced. */
+  startOther(): Promise<void>
   /** Makes the replica the primary. */
   promoteReplica(): Promise<void>
   /** Stops the primary and starts the server that it replaced, as that one was. */
@@ -45,11 +56,8 @@ export type PostgresPair = {
 }
 
 /** Starts both with a migrated database. They end with the test. */
-export async function startPostgresPair(t: {
-  teardown(fn: () => unknown): void
-}): Promise<PostgresPair> {
-  const directory = mkdtempSync(join(tmpdir(), 'tqs-postgres-pair-'))
-  chmodSync(directory, 0o755)
+export async function startPostgresPair(t: Test): Promise<PostgresPair> {
+  const directory = createTemporaryDirectory(t, 'postgres-pair')
   const makeNode = async (name: string): Promise<Node> => ({
     directory: join(directory, name),
     port: await chooseFixedPort(),
@@ -57,32 +65,34 @@ export async function startPostgresPair(t: {
   })
   const nodes: [Node, Node] = [await makeNode('a'), await makeNode('b')]
   let [primary, replica] = nodes
-  t.teardown(async () => {
-    await Promise.all(nodes.map(({ server }) => server?.stop()))
-    rmSync(directory, { recursive: true, force: true })
-  })
+  t.teardown(() => Promise.all(nodes.map(({ server }) => server?.stop())))
   const start = async (node: Node) => {
     const { directory, port } = node
     node.server = await startPostgres({ directory, port, settings })
   }
+  const crash = async (node: Node) => {
+    process.kill(node.server?.pid ?? 0, 'SIGQUIT')
+    await node.server?.exited
+    node.server = null
+  }
   await start(primary)
-  const url = new URL(await prepareDatabase(urlOf(primary)))
-  const hosts = nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')
-  const urlOfBoth = `${url.href.replace(url.host, hosts)}?target_session_attrs=read-write`
+  await query(primary, 'create database quotes')
+  const url = new URL('quotes', urlOf(primary))
+  await prepareSchema(url.href)
+  const hosts = nodes.map(({ port }) => `127.0.0.1:${port}`) as [string, string]
+  const urlOfBoth = `${url.href.replace(url.host, hosts.join(','))}?target_session_attrs=read-write`
 
   const pair: PostgresPair = {
-    url: urlOfBoth,
-    async crashPrimary() {
-      const { server } = primary
-      process.kill(server?.pid ?? 0, 'SIGQUIT')
-      await server?.exited
-      primary.server = null
-    },
+    database: openTestDatabase(t, urlOfBoth),
+    hosts,
+    crashPrimary: () => crash(primary),
+    crashReplica: () => crash(replica),
     async stopPrimary() {
       await primary.server?.stop()
       primary.server = null
     },
     startPrimary: () => start(primary),
+    startOther: () => start(replica),
     async promoteReplica() {
       await query(replica, 'select pg_promote(true, 60)')
       ;[primary, replica] = [replica, primary]
@@ -129,7 +139,11 @@ async function copyPrimary(primary: Node, replica: Node): Promise<void> {
   rmSync(join(data, 'postmaster.pid'), { force: true })
   writeFileSync(join(data, 'standby.signal'), '')
   const { username, password } = new URL(urlOf(primary))
-  const source = `host=127.0.0.1 port=${primary.port} user=${username} password=${password}`
+  // The runbook calls its standby db2.
+  const source = [
+    `host=127.0.0.1 port=${primary.port} user=${username} password=${password}`,
+    'application_name=db2',
+  ].join(' ')
   writeFileSync(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`)
   // Root gives the files to the account that the primary runs under.
   const { uid, gid } = statSync(primary.directory)
