@@ -18,8 +18,8 @@ import { deriveSearchKey, ensurePermanentKeys } from '../../src/indexing/keys.ts
 import { registerIndex } from '../../src/indexing/registration.ts'
 import { nameWithVersion } from '../../src/search-engine/index-name.ts'
 import { rebuildIndex } from '../../test/support/database/leased-target.ts'
-import { spawnChild } from '../servers/child-lifetime.ts'
 import { choosePort } from '../servers/free-port.ts'
+import { spawnProgram } from '../servers/service.ts'
 import { startServers, type TestServers } from '../servers/test-servers.ts'
 import type { Product } from './data/catalogues.ts'
 
@@ -231,12 +231,7 @@ async function startServer(
   env: Record<string, string>,
 ): Promise<Server> {
   const port = String(await choosePort('a measured server'))
-  const child = spawnChild(process.execPath, words, {
-    cwd: root,
-    env: { PORT: port, ...env },
-    stopSignal: 'SIGTERM',
-    output: 2,
-  })
+  const child = spawnProgram(words, { PORT: port, ...env }, { stopSignal: 'SIGTERM', output: 2 })
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null
   const stop = async () => {
     if (hasEnded()) return

@@ -1,13 +1,18 @@
-// The API and the indexer of the demo, as they run in production: each is a process that gets only
-// the database role, the keys and the settings that it needs.
+// The API and the indexer of the demo.
 import { createHmac } from 'node:crypto'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Login, Program } from '../../src/database/role-grants.ts'
-import { deriveIndexerKey, deriveSearchKey } from '../../src/indexing/keys.ts'
-import { spawnChild, watchExit } from '../servers/child-lifetime.ts'
+import { watchExit } from '../servers/child-lifetime.ts'
 import { type ReportProgress, stopTimeouts } from '../servers/running-server.ts'
+import {
+  apiSettings,
+  type Env,
+  type Installation,
+  indexerSettings,
+  spawnProgram,
+} from '../servers/service.ts'
 import type { DemoServers } from './servers.ts'
 
 export const companyFile = join(import.meta.dirname, '../../demo/company.json')
@@ -53,30 +58,23 @@ export type RunningProgram = {
 
 /** Starts both programs. The home page shows `paletteKey` and `shareUrl`. */
 export function startPrograms(
-  { redisUrl, meiliUrl, meiliMasterKey, ...servers }: DemoServers,
+  servers: DemoServers,
   ports: DemoPorts,
   { paletteKey, shareUrl }: { paletteKey: string; shareUrl: string },
   directory: string,
 ): RunningProgram[] {
-  const { urls } = demoRoles({ redisUrl, meiliUrl, meiliMasterKey, ...servers })
-  const { LOG_LEVEL = 'info', WEB_PARTS, SHED_DELAY_MS } = process.env
-  const shared = { MEILI_URL: meiliUrl, LOG_LEVEL }
-  const indexer = {
-    ...shared,
-    INDEXER_DATABASE_URL: urls.indexer,
-    MEILI_INDEXER_KEY: deriveIndexerKey(meiliMasterKey),
-    // Any free port: several demos may run.
-    INDEXER_OPS_PORT: '0',
+  const engine = { name: 'main', url: servers.meiliUrl }
+  const installation: Installation = {
+    databaseUrls: demoRoles(servers).urls,
+    redisUrl: servers.redisUrl,
+    engines: [engine],
+    masterKey: servers.meiliMasterKey,
+    companyFile,
   }
+  const { LOG_LEVEL = 'info', WEB_PARTS, SHED_DELAY_MS } = process.env
   const api = {
-    ...shared,
-    API_DATABASE_URL: urls.api,
-    ...(redisUrl && { REDIS_URL: redisUrl }),
-    MEILI_SEARCH_KEY: deriveSearchKey(meiliMasterKey),
-    COMPANY_FILE: companyFile,
-    HOST: '127.0.0.1',
-    PORT: String(ports.api),
-    OPS_PORT: String(ports.ops),
+    ...apiSettings(installation, ports),
+    LOG_LEVEL,
     PUBLIC_BASE_URL: demoBaseUrl(ports),
     ANONYMOUS_SCOPES: anonymousScopes(),
     WEB_PARTS: WEB_PARTS || 'palette,dashboard,home',
@@ -84,27 +82,18 @@ export function startPrograms(
     HOME_PALETTE: paletteKey,
     HOME_QUOTE_URL: shareUrl,
   }
+  const indexer = { ...indexerSettings(installation, engine), LOG_LEVEL }
   return [
     startProgram('indexer', 'scripts/indexer.ts', indexer, directory),
     startProgram('api', 'src/server.ts', api, directory),
   ]
 }
 
-/** Starts a script with exactly this environment. Its output goes to a file named after it. */
-function startProgram(
-  name: string,
-  script: string,
-  env: Record<string, string>,
-  directory: string,
-): RunningProgram {
+/** Its output goes to a file named after it. */
+function startProgram(name: string, script: string, env: Env, directory: string): RunningProgram {
   const logFile = join(directory, `${name}.log`)
   const output = openSync(logFile, 'w', 0o600)
-  const child = spawnChild(process.execPath, [script], {
-    cwd: join(import.meta.dirname, '../..'),
-    env,
-    stopSignal: 'SIGTERM',
-    output,
-  })
+  const child = spawnProgram([script], env, { stopSignal: 'SIGTERM', output })
   closeSync(output)
   const exit = watchExit(child)
   return {

@@ -44,7 +44,7 @@ type Fault = {
 
 const faults: Fault[] = [
   { name: 'none', cause: async () => undefined },
-  { name: 'an API process killed', cause: ({ apis }) => apis[0].process.kill(awayMs) },
+  { name: 'an API process killed', cause: killApi },
   { name: 'Redis primary killed, Sentinels promote', cause: killRedisPrimary },
   { name: 'rolling restart of three, onto a Redis Cluster', cause: restartOntoRedisCluster },
   { name: 'Redis Cluster node killed', cause: killRedisClusterNode },
@@ -120,6 +120,10 @@ async function playFault(
   return row
 }
 
+async function killApi({ apis }: ServiceCluster): Promise<void> {
+  await apis[0]?.process.kill(awayMs)
+}
+
 async function killRedisPrimary({ sentinels }: ServiceCluster, t: Test): Promise<void> {
   await killRedis(t, sentinels.primary, sentinels.replica)
 }
@@ -159,9 +163,9 @@ async function killIndexerAtWork(cluster: ServiceCluster, t: Test): Promise<void
     return engines.find(({ registrationName }) => registrationName.startsWith('main'))?.holder ?? ''
   }
   const holder = await readHolder()
-  const atWork = indexers.find(({ process }) => holder.includes(`process ${process.pid},`))
+  const atWork = indexers.find(({ pid }) => holder.includes(`process ${pid},`))
   t.ok(atWork, `the indexer at work is known: ${holder}`)
-  const isBack = atWork?.process.kill(indexerAwayMs)
+  const isBack = atWork?.kill(indexerAwayMs)
   const successor = await eventually(readHolder, (now) => now !== '' && now !== holder)
   t.not(successor, holder, 'another indexer has taken over')
   t.teardown(() => isBack)

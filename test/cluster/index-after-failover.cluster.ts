@@ -1,6 +1,7 @@
 // The index after PostgreSQL has failed over: it is built anew if it may hold changes that were
 // lost, and later changes reach it.
 import t, { type Test } from 'tap'
+import type { Engine } from '../../scripts/servers/service.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { openIndexingClient } from '../../src/indexing/engine.ts'
 import { runIndexer } from '../../src/indexing/indexer.ts'
@@ -9,7 +10,8 @@ import { isIndexUpToDate } from '../../src/indexing/status.ts'
 import { IndexerState } from '../../src/monitoring/indexer-state.ts'
 import { eventually } from '../support/eventually.ts'
 import { type PostgresPair, startPostgresPair } from '../support/servers/postgres-pair.ts'
-import { type Engine, indexName, masterKey, startEngines } from './engines.ts'
+import { indexName, masterKey } from '../support/service/installation.ts'
+import { startEngines } from './service-cluster.ts'
 
 t.jobs = 2
 

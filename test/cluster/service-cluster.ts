@@ -6,15 +6,20 @@ import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/database/add-quote.ts'
 import { type PostgresPair, startPostgresPair } from '../support/servers/postgres-pair.ts'
 import { startCluster, startSentinels } from '../support/servers/redis-topologies.ts'
-import { type Engine, startEngines } from './engines.ts'
+import {
+  type Programs,
+  type RunningEngine,
+  startEngine,
+  startPrograms,
+} from '../support/service/installation.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { type Haproxy, startHaproxy } from './haproxy.ts'
-import { type Programs, startPrograms } from './programs.ts'
 
 export type ServiceCluster = Programs & {
   /** The owner's connection to whichever PostgreSQL is the primary. */
   db: Database
   postgres: PostgresPair
-  engines: [Engine, Engine]
+  engines: [RunningEngine, RunningEngine]
   sentinels: Awaited<ReturnType<typeof startSentinels>>
   /** The API uses it only after `useRedisCluster`. */
   redisCluster: Awaited<ReturnType<typeof startCluster>>
@@ -40,11 +45,13 @@ export async function startServiceCluster(t: Test): Promise<ServiceCluster> {
   const db = openDatabase(postgres.database.url, { connections: 4 })
   t.teardown(() => db.destroy())
   const tokens = await addContents(db)
-  const programs = await startPrograms(t, {
-    databaseUrl: postgres.database.url,
-    redisUrl: sentinels.url,
-    engines,
-  })
+  // The rate limits are those of an installation that configures none.
+  const programs = await startPrograms(
+    createTemporaryDirectory(t, 'programs'),
+    { databaseUrl: postgres.database.url, redisUrl: sentinels.url, engines },
+    { count: 3, env: { TRUST_PROXY: '127.0.0.1' } },
+  )
+  t.teardown(() => programs.stop())
   const haproxy = await startHaproxy(t, programs.apis)
   return {
     ...programs,
@@ -57,6 +64,17 @@ export async function startServiceCluster(t: Test): Promise<ServiceCluster> {
     tokens,
     productCount,
   }
+}
+
+/** Starts two engines, which end with the test. */
+export async function startEngines(t: Test): Promise<[RunningEngine, RunningEngine]> {
+  const directory = createTemporaryDirectory(t, 'engines')
+  const engines = await Promise.all([
+    startEngine(directory, 'main'),
+    startEngine(directory, 'second'),
+  ])
+  t.teardown(() => Promise.all(engines.map(({ process }) => process.stop())))
+  return engines
 }
 
 /** Returns the tokens of the links. */

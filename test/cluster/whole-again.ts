@@ -1,17 +1,14 @@
 // Compares everything that the cluster holds with PostgreSQL: both indexes, the figures, and what
 // each API process answers.
 import { sql } from 'kysely'
-import { openIndexingClient } from '../../src/indexing/engine.ts'
-import { verifyIndex } from '../../src/indexing/verify.ts'
-import { nameWithVersion } from '../../src/search-engine/index-name.ts'
 import {
   findQuotesWithWrongTotals,
   findSummaryDifferences,
 } from '../../src/stats/summary/check-months.ts'
 import { eventually } from '../support/eventually.ts'
+import { findIndexDifferences } from '../support/service/index-differences.ts'
+import type { RunningApi } from '../support/service/installation.ts'
 import { readJson } from './direct-requests.ts'
-import { type Engine, indexName, masterKey } from './engines.ts'
-import type { Api } from './programs.ts'
 import type { ServiceCluster } from './service-cluster.ts'
 
 const limitMs = 60_000
@@ -32,7 +29,7 @@ async function findDifferences(cluster: ServiceCluster): Promise<string[]> {
   const { apis, engines, db } = cluster
   const differences = await Promise.all([
     ...apis.map((api) => findProblems(api)),
-    ...engines.map((engine) => findIndexDifferences(cluster, engine)),
+    ...engines.map((engine) => findIndexDifferences(db, engine)),
     findSummaryDifferences(db),
     findQuotesWithWrongTotals(db),
     findWrongFigures(cluster),
@@ -42,25 +39,9 @@ async function findDifferences(cluster: ServiceCluster): Promise<string[]> {
 }
 
 /** Returns what a process says that it cannot reach. */
-async function findProblems({ opsUrl, url }: Api): Promise<string[]> {
+async function findProblems({ opsUrl, url }: RunningApi): Promise<string[]> {
   const { degraded } = await readJson<{ degraded: string[] }>(`${opsUrl}/health/ready`)
   return degraded.map((dependency) => `${url}: no ${dependency}`)
-}
-
-/** Does what `indexer.ts verify` does. */
-async function findIndexDifferences(
-  { db }: ServiceCluster,
-  { name, url }: Engine,
-): Promise<string[]> {
-  const { missing, stale, extra } = await verifyIndex({
-    db,
-    client: openIndexingClient(url, masterKey),
-    indexName: nameWithVersion(indexName),
-    registrationName: nameWithVersion(name),
-  })
-  return Object.entries({ missing, stale, extra })
-    .filter(([, ids]) => ids.length > 0)
-    .map(([kind, ids]) => `index of ${name}: ${kind}: ${ids.join(', ')}`)
 }
 
 /** Every process must answer the number and the revenue of the accepted quotes. */

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openIndexingClient } from '../../src/indexing/engine.ts'
 import { deriveSearchKey } from '../../src/indexing/keys.ts'
 import { nameWithVersion } from '../../src/search-engine/index-name.ts'
-import { type Cluster, type EngineName, indexName, type ProcessName } from './cluster.ts'
+import { indexName, masterKey } from '../support/service/installation.ts'
+import type { Cluster, EngineName, ProcessName } from './cluster.ts'
 
 /** What can be faulty. `restored data`: an engine may hold older data than PostgreSQL says. */
 export type Faulty = ProcessName | 'restored data'
@@ -48,7 +49,7 @@ export function faultWindows(): FaultWindows {
  * whatever reason, a stalled machine included.
  */
 export async function watchEngine(
-  { engines, masterKey }: Cluster,
+  { engines }: Cluster,
   name: EngineName,
   faults: FaultWindows,
   isOver: () => boolean,

@@ -1,20 +1,17 @@
 // Checks at the end of a history that both APIs, the index and the quote summary hold the final
 // state, and that no older version of a quote stands beside a newer one that was sent.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
-import { openIndexingClient } from '../../src/indexing/engine.ts'
-import { verifyIndex } from '../../src/indexing/verify.ts'
-import { nameWithVersion } from '../../src/search-engine/index-name.ts'
 import { findSummaryDifferences } from '../../src/stats/summary/check-months.ts'
-import { type Cluster, type Engine, indexName } from './cluster.ts'
+import { eventually } from '../support/eventually.ts'
+import { findIndexDifferences } from '../support/service/index-differences.ts'
+import type { Cluster } from './cluster.ts'
 import type { LogEvent } from './run-transactions.ts'
 import { sendRequest } from './send-request.ts'
 import type { CheckContext, Workload } from './workloads/workload.ts'
 
 /** After the last fault another indexer may have to take over the lease and rebuild the index. */
 export const finalStateTimeoutMs = 60_000
-const pollMs = 100
 
 /** Waits until both APIs show the final state. Returns null, or the difference after a minute. */
 export async function untilFinalState(
@@ -23,16 +20,13 @@ export async function untilFinalState(
   context: CheckContext,
   logEvent: LogEvent,
 ): Promise<string | null> {
-  const deadline = Date.now() + finalStateTimeoutMs
-  for (;;) {
-    const difference = await findDifference(cluster, workloads, context)
-    if (difference === undefined) {
-      logEvent('both APIs show the final state')
-      return null
-    }
-    if (Date.now() > deadline) return difference
-    await sleep(pollMs)
-  }
+  const difference = await eventually(
+    () => findDifference(cluster, workloads, context),
+    (found) => found === undefined,
+    finalStateTimeoutMs,
+  )
+  if (difference === undefined) logEvent('both APIs show the final state')
+  return difference ?? null
 }
 
 async function findDifference(
@@ -57,25 +51,24 @@ async function findDifference(
  * final state while an engine that it does not ask is still being rebuilt. Returns the differences
  * after a minute.
  */
-export async function untilNoDrift(cluster: Cluster): Promise<string[]> {
-  const deadline = Date.now() + finalStateTimeoutMs
-  for (;;) {
-    const drift = await findDrift(cluster).catch((error: unknown) => [`cannot compare: ${error}`])
-    if (drift.length === 0 || Date.now() > deadline) return drift
-    await sleep(pollMs)
-  }
+export function untilNoDrift(cluster: Cluster): Promise<string[]> {
+  return eventually(
+    () => findDrift(cluster).catch((error: unknown) => [`cannot compare: ${error}`]),
+    (drift) => drift.length === 0,
+    finalStateTimeoutMs,
+  )
 }
 
 /**
  * Compares every document and every summary row with the tables, and the versions of each quote
  * with each other. Returns the differences.
  */
-export async function findDrift(cluster: Cluster): Promise<string[]> {
+async function findDrift(cluster: Cluster): Promise<string[]> {
   const db = openDatabase(cluster.databaseUrl, { connections: 2 })
   try {
     const indexDifferences: string[] = []
     for (const engine of Object.values(cluster.engines))
-      indexDifferences.push(...(await findIndexDifferences(db, engine, cluster.masterKey)))
+      indexDifferences.push(...(await findIndexDifferences(db, engine)))
     const differences = await findSummaryDifferences(db)
     return [
       ...indexDifferences,
@@ -85,22 +78,6 @@ export async function findDrift(cluster: Cluster): Promise<string[]> {
   } finally {
     await db.destroy()
   }
-}
-
-async function findIndexDifferences(
-  db: Database,
-  { url, registeredName }: Engine,
-  masterKey: string,
-): Promise<string[]> {
-  const { missing, stale, extra } = await verifyIndex({
-    db,
-    client: openIndexingClient(url, masterKey),
-    indexName: nameWithVersion(indexName),
-    registrationName: nameWithVersion(registeredName),
-  })
-  return Object.entries({ missing, stale, extra })
-    .filter(([, ids]) => ids.length > 0)
-    .map(([kind, ids]) => `index of ${registeredName}: ${kind} documents: ${ids.join(', ')}`)
 }
 
 /** Returns the older versions that are neither drafts nor superseded although a newer was sent. */

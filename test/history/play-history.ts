@@ -29,14 +29,9 @@ import { statsWorkload } from './workloads/stats-workload.ts'
 import type { ApiResponse, CheckContext, Workload } from './workloads/workload.ts'
 
 export type HistoryResult = {
-  seed: number
   /** One text for each violation. Empty for a correct history. */
   violations: string[]
   responses: number
-  /** The number of responses by workload and category. */
-  categories: Record<string, number>
-  commits: number
-  faults: number
   /** What happened, one line each. */
   eventLog: string[]
 }
@@ -75,17 +70,15 @@ export async function playHistory(
   for (const name of engineNames) faults.begin(name)()
 
   const background = startBackground({ cluster, workloads, seed, faults, responses })
-  let commits: number
   let violations: string[]
   try {
-    commits = await playScenario(cluster, scenario, states, faults, log.add)
+    await playScenario(cluster, scenario, states, faults, log.add)
     violations = await checkFinalState(cluster, workloads, context, log.add)
   } finally {
     await background.stop()
   }
 
   return {
-    seed,
     violations: [
       ...violations,
       ...checkResponses(responses, context, log.secondsAt),
@@ -93,9 +86,6 @@ export async function playHistory(
       ...cluster.unexpectedExits.splice(0),
     ],
     responses: responses.length,
-    categories: countCategories(responses),
-    commits,
-    faults: scenario.faults.length + (scenario.databaseRestore ? 1 : 0),
     eventLog: log.lines,
   }
 }
@@ -151,14 +141,14 @@ function startBackground({
   }
 }
 
-/** Runs all transactions and faults. Returns the number of commits. */
+/** Runs all transactions and faults. */
 async function playScenario(
   cluster: Cluster,
   scenario: ReturnType<typeof drawScenario>,
   states: ReturnType<typeof committedStates>,
   faults: FaultWindows,
   logEvent: LogEvent,
-): Promise<number> {
+): Promise<void> {
   let statements = 0
   const nextOrder = () => ++statements
   const gate = new TransactionGate()
@@ -170,9 +160,8 @@ async function playScenario(
     scenario.databaseRestore && restoreDatabase(context, scenario.databaseRestore, busy, faults),
   ])
   logEvent('all faults are over')
-  const commits = await Promise.all(clients)
+  await Promise.all(clients)
   logEvent('all transactions are over')
-  return commits.reduce((sum, count) => sum + count, 0)
 }
 
 /** Waits until the service shows the final state. Returns a text for each violation. */
@@ -292,14 +281,4 @@ function checkTogether(
     context,
   )
   return reason ? [reason] : []
-}
-
-function countCategories(responses: CheckedResponse[]): Record<string, number> {
-  const counts: Record<string, number> = {}
-  for (const { workload, response } of responses) {
-    const category = response.status === null ? 'no response' : workload.classify(response)
-    const key = `${workload.name} ${category}`
-    counts[key] = (counts[key] ?? 0) + 1
-  }
-  return counts
 }

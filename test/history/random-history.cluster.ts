@@ -1,8 +1,4 @@
-// Plays a short random history on servers of its own. `make endurance` plays many more, and
-// `node test/history/run.ts` a failing seed again.
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+// Plays a short random history on servers of its own. `make endurance` plays many more.
 import t from 'tap'
 import { startCluster } from './cluster.ts'
 import { playHistory } from './play-history.ts'
@@ -13,14 +9,7 @@ import { deleteQuotes } from './workloads/quote-rows.ts'
 import type { Change } from './workloads/workload.ts'
 
 t.test('every response of a random history shows a committed state', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'tqs-history-'))
-  // As root the servers run under another account, which must be able to enter the directory.
-  await chmod(directory, 0o755)
-  const cluster = await startCluster(directory)
-  t.teardown(async () => {
-    await cluster.stop()
-    await rm(directory, { recursive: true, force: true })
-  })
+  const cluster = await startCluster(t)
   await t.test('the oracle knows links of deleted quotes', async (t) => {
     const links: Link[] = []
     const apply = (change: Change) =>
@@ -39,7 +28,7 @@ t.test('every response of a random history shows a committed state', async (t) =
   // Wipes an engine, kills an API, restarts the other engine and puts the database back.
   const seed = 12
   const { violations, responses, eventLog } = await playHistory(cluster, seed, 60)
-  t.same(violations, [], `node test/history/run.ts --seed ${seed} --steps 60`)
+  t.same(violations, [], `seed ${seed}`)
   t.ok(responses > 50, `${responses} responses were checked`)
   if (violations.length > 0) t.comment(eventLog.join('\n'))
 })

@@ -1,7 +1,6 @@
 // Runs a program of this project as a process that ends with its test.
 import type { ChildProcess } from 'node:child_process'
-import { join } from 'node:path'
-import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
+import { type Env, spawnProgram } from '../../scripts/servers/service.ts'
 import type { Test } from './database/test-database.ts'
 
 const { NODE_COMPILE_CACHE = '', NODE_OPTIONS = '' } = process.env
@@ -15,19 +14,10 @@ export type RunningProgram = { child: ChildProcess; output(): string; exit: Prom
  * Starts a program of this project with this environment. It is killed when the test ends, also if
  * the test itself is killed. `exit` resolves to its exit status.
  */
-export function startProgram(
-  t: Test,
-  words: string[],
-  env: Record<string, string | undefined>,
-): RunningProgram {
-  const child = spawnChild(process.execPath, words, {
-    cwd: join(import.meta.dirname, '../..'),
-    // No load shedding unless a test asks for it: the machine may be slow at any time.
-    env: { ...fastStart, SHED_DELAY_MS: '0', ...env },
-    stopSignal: 'SIGKILL',
-    output: 'pipe',
-    input: 'pipe',
-  })
+export function startProgram(t: Test, words: string[], env: Env): RunningProgram {
+  // No load shedding unless a test asks for it: the machine may be slow at any time.
+  const own = { ...fastStart, SHED_DELAY_MS: '0', ...env }
+  const child = spawnProgram(words, own, { stopSignal: 'SIGKILL', output: 'pipe', input: 'pipe' })
   const chunks: Buffer[] = []
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk: Buffer) => chunks.push(chunk))

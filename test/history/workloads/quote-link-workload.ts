@@ -34,7 +34,6 @@ export function quoteLinkWorkload(): Workload {
   const links: Link[] = []
 
   return {
-    name: 'links',
     requestIntervalMs: 80,
 
     drawChanges(random, serial) {
@@ -62,8 +61,6 @@ export function quoteLinkWorkload(): Workload {
         headers: isConditional ? { 'if-none-match': '*' } : {},
       }
     },
-
-    classify: ({ status }) => String(status),
 
     checkResponse(response, context) {
       const link = links.find(({ token }) => response.path.includes(token))

@@ -38,7 +38,6 @@ const allProductsPath = '/api/search?limit=50'
 const clockToleranceMs = 5
 
 export const searchWorkload = (): Workload => ({
-  name: 'search',
   requestIntervalMs: 50,
 
   drawChanges(random, serial) {
@@ -72,9 +71,6 @@ export const searchWorkload = (): Workload => ({
   nextRequest: (random) => ({
     path: random.chance(0.6) ? allProductsPath : `/api/search?q=${random.pick(skus)}`,
   }),
-
-  classify: ({ status, body }) =>
-    status === 200 ? (JSON.parse(body) as Body).meta.source : String(status),
 
   checkResponse(response, { states, isFaulty }) {
     const isNothingUp = isFaulty('postgres', response) && isEveryEngineFaulty(response, isFaulty)

@@ -22,7 +22,6 @@ export function statsWorkload(): Workload {
   )
 
   return {
-    name: 'stats',
     requestIntervalMs: 50,
     drawChanges: drawQuoteChanges,
 
@@ -38,10 +37,6 @@ export function statsWorkload(): Workload {
         headers: etag !== undefined && random.chance(0.5) ? { 'if-none-match': etag } : {},
       }
     },
-
-    classify: ({ status, headers }) =>
-      (headers['cache-status'] ?? '').replace('stats; ', '').replace(/; detail.*/, '') ||
-      String(status),
 
     checkResponse(response, context) {
       if (response.status === null || response.status === 503) {

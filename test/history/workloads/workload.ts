@@ -41,15 +41,12 @@ export type CheckContext = {
 }
 
 export type Workload = {
-  name: string
   requestIntervalMs: number
   drawChanges(random: Random, serial: number): Change[]
   /** Deletes everything, so that every key is absent. */
   clear(client: ClientBase): Promise<void>
   /** Returns null while there is nothing to request. */
   nextRequest(random: Random, clock: Clock): ApiRequest | null
-  /** The category under which a response is counted. */
-  classify(response: ApiResponse): string
   /** Returns why a response matches no committed state that it may show, or null if it does. */
   checkResponse(response: ApiResponse, context: CheckContext): string | null
   /** Returns what is wrong with all responses taken together, or null. */

@@ -1,10 +1,9 @@
 // A process of the cluster that can be killed, paused and restarted.
 import type { ChildProcess } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { spawnChild } from '../../../scripts/servers/child-lifetime.ts'
 import type { RunningServer } from '../../../scripts/servers/running-server.ts'
+import { type Env, spawnProgram } from '../../../scripts/servers/service.ts'
 
 /** Each method resolves when the process answers again. */
 export type ServiceProcess = {
@@ -18,8 +17,6 @@ export type ServiceProcess = {
   pause(forMs: number): Promise<void>
   stop(): Promise<void>
 }
-
-const root = join(import.meta.dirname, '../../..')
 
 const serverStart = { attempts: 20, retryMs: 250 }
 /** A program that ends by itself is started again after this long, as a supervisor does. */
@@ -74,7 +71,7 @@ export async function runServer(
 }
 
 type ProgramOptions = {
-  env: Record<string, string>
+  env: Env
   logFile: string
   isAnswering(): Promise<boolean>
   /** Called when the program ended by itself after it had answered. */
@@ -139,9 +136,7 @@ class SupervisedProgram implements ServiceProcess {
   }
 
   #spawn(): void {
-    const child = spawnChild(process.execPath, this.#args, {
-      cwd: root,
-      env: this.#options.env,
+    const child = spawnProgram(this.#args, this.#options.env, {
       stopSignal: 'SIGTERM',
       output: this.#output,
     })
