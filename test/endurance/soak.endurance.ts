@@ -1,28 +1,21 @@
 // Runs the API at full load for ten minutes (SOAK_MINUTES) and restarts PostgreSQL, Redis and
 // Meilisearch twice each: no request fails outside the outages, and memory does not grow.
-import type { ChildProcess } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
-import { openSync, readFileSync } from 'node:fs'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { spawnChild } from '../../scripts/servers/child-lifetime.ts'
-import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
 import { startRedis } from '../../scripts/servers/redis.ts'
-import type { RunningServer } from '../../scripts/servers/running-server.ts'
-import { recordCompany } from '../../src/company/company-record.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
-import { migrate } from '../../src/database/run-migrations.ts'
-import { deriveSearchKey } from '../../src/indexing/keys.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/database/add-quote.ts'
-import { company, writeCompanyFile } from '../support/database/company.ts'
+import { prepareSchema } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
+import { startEngine, startPrograms } from '../support/service/installation.ts'
+import { runServer, type ServiceProcess } from '../support/service/service-process.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const minutes = Number(process.env.SOAK_MINUTES ?? 10)
 const clientCount = 16
@@ -40,27 +33,19 @@ const restartOrder = ['Redis', 'Meilisearch', 'PostgreSQL', 'Redis', 'Meilisearc
 type Outage = { name: string; from: number; to: number }
 type Failure = { at: number; url: string; status: number }
 type MemorySample = { heapBytes: number; residentBytes: number }
-type Servers = Awaited<ReturnType<typeof startServers>>
 
 t.setTimeout((minutes * 60 + 600) * 1_000)
 t.test(`fails only during outages and keeps its memory flat for ${minutes} minutes`, async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'tqs-soak-'))
-  await chmod(directory, 0o755)
-  const servers = await startServers(t, directory)
-  const db = openDatabase(servers.databaseUrl, { connections: 2 })
-  const token = await insertData(db)
-  const programs = await startPrograms(t, directory, servers)
-  t.match(await untilReady(programs.opsUrl, ({ indexLagSeconds }) => indexLagSeconds !== null), {
+  const soaked = await startSoaked(t)
+  const { opsUrl, logFile, unexpectedExits } = soaked
+  t.teardown(() => {
+    if (!t.passing()) t.comment(readFileSync(logFile, 'utf8').slice(-4_000))
+  })
+  t.match(await untilReady(opsUrl, ({ indexLagSeconds }) => indexLagSeconds !== null), {
     status: 'ready',
   })
 
-  const { responses, failures, outages, memory } = await runLoad({
-    t,
-    db,
-    servers,
-    programs,
-    token,
-  })
+  const { responses, failures, outages, memory } = await runLoad(t, soaked)
 
   const isInOutage = ({ at }: Failure) =>
     outages.some(({ from, to }) => at >= from && at <= to + recoveryMs)
@@ -72,64 +57,68 @@ t.test(`fails only during outages and keeps its memory flat for ${minutes} minut
     `${unexcused.length} of ${responses} responses failed outside an outage`,
   )
   t.equal(outages.length, restartOrder.length)
-  t.match(await untilReady(programs.opsUrl, ({ indexLagSeconds }) => indexLagSeconds === 0), {
+  t.match(await untilReady(opsUrl, ({ indexLagSeconds }) => indexLagSeconds === 0), {
     status: 'ready',
     indexLagSeconds: 0,
   })
   checkMemory(t, memory)
-
-  for (const child of programs.children) child.kill('SIGTERM')
-  t.same(await Promise.all(programs.exits), [0, 0])
-  await db.destroy()
+  t.same(unexpectedExits, [])
 })
 
-async function startServers(t: Test, directory: string) {
-  const masterKey = randomBytes(24).toString('base64url')
-  const ports = {
-    postgres: await chooseFixedPort(),
-    redis: await chooseFixedPort(),
-    engine: await chooseFixedPort(),
-  }
-  const starters: Record<string, () => Promise<RunningServer | null>> = {
-    PostgreSQL: () =>
-      startPostgres({
-        directory: join(directory, 'postgres'),
-        port: ports.postgres,
-        settings: { max_connections: '50' },
-      }),
-    Redis: () => startRedis({ directory: join(directory, 'redis'), port: ports.redis }),
-    Meilisearch: () =>
-      startMeilisearch({
-        directory: join(directory, 'meilisearch'),
-        port: ports.engine,
-        masterKey,
-      }),
-  }
-  const running = new Map<string, RunningServer>()
-  const start = async (name: string): Promise<string> => {
-    const server = await starters[name]?.()
-    if (!server) throw new Error(`${name} cannot be started`)
-    running.set(name, server)
-    return server.url
-  }
-  t.teardown(async () => {
-    for (const server of running.values()) await server.stop()
-    await rm(directory, { recursive: true, force: true })
+/** Starts an API process and an indexer on servers with some data. They end with the test. */
+async function startSoaked(t: Test) {
+  const directory = createTemporaryDirectory(t, 'soak')
+  const ports = { postgres: await chooseFixedPort(), redis: await chooseFixedPort() }
+  const postgres = await runServer(() =>
+    startPostgres({
+      directory: join(directory, 'postgres'),
+      port: ports.postgres,
+      settings: { max_connections: '50' },
+    }),
+  )
+  t.teardown(() => postgres.process.stop())
+  const redis = await runServer(async () => {
+    const server = await startRedis({ directory: join(directory, 'redis'), port: ports.redis })
+    if (!server) throw new Error('Install redis-server or valkey-server.')
+    return server
   })
-  return {
-    databaseUrl: await start('PostgreSQL'),
-    redisUrl: await start('Redis'),
-    meiliUrl: await start('Meilisearch'),
-    masterKey,
-    start,
-    stop: async (name: string) => running.get(name)?.stop(),
+  t.teardown(() => redis.process.stop())
+  const engine = await startEngine(directory, 'main')
+  t.teardown(() => engine.process.stop())
+  const databaseUrl = postgres.server.url
+  await prepareSchema(databaseUrl)
+  const db = openDatabase(databaseUrl, { connections: 2 })
+  t.teardown(() => db.destroy())
+  const token = await insertData(db)
+  const preload = join(import.meta.dirname, 'collect-on-signal.ts')
+  const unlimited = '100000000'
+  const programs = await startPrograms(
+    directory,
+    { databaseUrl, redisUrl: redis.server.url, engines: [engine] },
+    {
+      count: 1,
+      flags: ['--expose-gc', '--import', preload],
+      env: {
+        SEARCH_LIMIT_PER_SECOND: unlimited,
+        STATS_LIMIT_PER_MINUTE: unlimited,
+        LINK_LIMIT_PER_MINUTE: unlimited,
+      },
+    },
+  )
+  t.teardown(() => programs.stop())
+  const [api] = programs.apis
+  if (!api) throw new Error('The API did not start.')
+  const servers: Record<string, ServiceProcess> = {
+    PostgreSQL: postgres.process,
+    Redis: redis.process,
+    Meilisearch: engine.process,
   }
+  const { unexpectedExits } = programs
+  return { ...api, db, token, servers, unexpectedExits, logFile: programs.logFile('api-1') }
 }
 
 /** Inserts products and 200 quotes. Returns the token of a link to one of them. */
 async function insertData(db: Database): Promise<string> {
-  await migrate(db)
-  await recordCompany(db, company)
   await db
     .insertInto('products')
     .values(
@@ -150,61 +139,6 @@ async function insertData(db: Database): Promise<string> {
   return createQuoteLink(db, { number: 'P-0' })
 }
 
-type Programs = {
-  url: string
-  opsUrl: string
-  logFile: string
-  /** The API and the indexer. */
-  children: [ChildProcess, ChildProcess]
-  exits: Promise<number | null>[]
-}
-
-async function startPrograms(t: Test, directory: string, servers: Servers): Promise<Programs> {
-  const companyFile = writeCompanyFile(directory)
-  const [port, opsPort] = [await chooseFixedPort(), await chooseFixedPort()]
-  const env = {
-    PATH: process.env.PATH,
-    DATABASE_URL: servers.databaseUrl,
-    REDIS_URL: servers.redisUrl,
-    MEILI_URL: servers.meiliUrl,
-    MEILI_MASTER_KEY: servers.masterKey,
-    MEILI_SEARCH_KEY: deriveSearchKey(servers.masterKey),
-    ANONYMOUS_SCOPES: 'search:read,stats:read',
-    SEARCH_LIMIT_PER_SECOND: '1000000',
-    STATS_LIMIT_PER_MINUTE: '100000000',
-    LINK_LIMIT_PER_MINUTE: '100000000',
-    COMPANY_FILE: companyFile,
-    // One line for each request would fill gigabytes.
-    LOG_LEVEL: 'warn',
-    PORT: String(port),
-    OPS_PORT: String(opsPort),
-  }
-  const logFile = join(directory, 'log')
-  const log = openSync(logFile, 'a')
-  const start = (...args: string[]) =>
-    spawnChild(process.execPath, args, {
-      cwd: process.cwd(),
-      env,
-      stopSignal: 'SIGKILL',
-      output: log,
-    })
-  const preload = join(import.meta.dirname, 'collect-on-signal.ts')
-  const children: Programs['children'] = [
-    start('--expose-gc', '--import', preload, 'src/server.ts'),
-    start('scripts/indexer.ts'),
-  ]
-  const exits = children.map(
-    (child) => new Promise<number | null>((resolve) => child.once('exit', resolve)),
-  )
-  // Registered last, so that it runs before the directory is removed.
-  t.teardown(() => {
-    for (const child of children) child.kill('SIGKILL')
-    if (!t.passing()) t.comment(readFileSync(logFile, 'utf8').slice(-4_000))
-  })
-  const [url, opsUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${opsPort}`]
-  return { url, opsUrl, logFile, children, exits }
-}
-
 type Readiness = { status: string; indexLagSeconds: number | null }
 
 async function untilReady(
@@ -222,10 +156,9 @@ async function untilReady(
   )
 }
 
-type LoadOptions = { t: Test; db: Database; servers: Servers; programs: Programs; token: string }
-
 /** Sends requests, changes data, restarts servers and samples memory, all at once. */
-async function runLoad({ t, db, servers, programs, token }: LoadOptions) {
+async function runLoad(t: Test, soaked: Awaited<ReturnType<typeof startSoaked>>) {
+  const { url, process: api, db, servers, token, logFile } = soaked
   const agent = new Agent({ keepAlive: true, maxSockets: clientCount })
   t.teardown(() => agent.destroy())
   const failures: Failure[] = []
@@ -239,7 +172,7 @@ async function runLoad({ t, db, servers, programs, token }: LoadOptions) {
   async function sendRequests(client: number): Promise<void> {
     for (let n = client; isRunning(); n += 1) {
       const path = requestPath(n, token)
-      const status = await getStatus(`${programs.url}${path}`, agent)
+      const status = await getStatus(`${url}${path}`, agent)
       responses += 1
       if (status !== 200)
         failures.push({ at: performance.now(), url: path.replace(token, '…'), status })
@@ -265,18 +198,15 @@ async function runLoad({ t, db, servers, programs, token }: LoadOptions) {
       await sleep(intervalMs - downtimeMs)
       if (isOver) return
       const from = performance.now()
-      await servers.stop(name)
-      await sleep(downtimeMs)
-      await servers.start(name)
+      await servers[name]?.restart(downtimeMs)
       outages.push({ name, from, to: performance.now() })
     }
   }
 
   async function sampleMemory(): Promise<void> {
-    const [api] = programs.children
     while (isRunning()) {
       await sleep(Math.min(10_000, minutes * 6_000))
-      memory.push(await readMemory(programs.logFile, api.pid ?? 0))
+      memory.push(await readMemory(logFile, api.pid ?? 0))
     }
   }
 
