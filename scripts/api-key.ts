@@ -6,10 +6,12 @@ import { type Database, openDatabase } from '../src/database/postgres-pool.ts'
 import { allScopes, type Scope } from '../src/database/table-types.ts'
 import { formatKeyReport, formatKeyTable } from './cli/api-key-tables.ts'
 import {
+  type CommandContext,
   chooseByName,
+  defineProgram,
   type OptionValues,
   parseWholeNumber,
-  runCommand,
+  processContext,
   UsageError,
 } from './cli/command.ts'
 
@@ -75,14 +77,14 @@ const options = {
 type Values = OptionValues<typeof options>
 
 /** Runs in the database and returns the text to print. */
-type DatabaseAction = (db: Database) => Promise<string>
+type DatabaseAction = (db: Database, context: CommandContext) => Promise<string>
 
-await runCommand(help, options, async (values, [command, ...words]) => {
+export const apiKey = defineProgram(help, options, async (values, [command, ...words], context) => {
   const prepare = chooseByName({ create, list, report, rotate, revoke }, command, 'command')
   const action = prepare(values, words)
-  const db = openDatabase(readDatabaseConfig().DATABASE_URL, { connections: 1 })
+  const db = openDatabase(readDatabaseConfig(context.env).DATABASE_URL, { connections: 1 })
   try {
-    console.log(await action(db))
+    context.printLine(await action(db, context))
     return 0
   } finally {
     await db.destroy()
@@ -168,13 +170,13 @@ function rotate({ overlap }: Values, words: string[]): DatabaseAction {
   const overlapDays = parseDays(overlap)
   if (overlapDays === null)
     throw new UsageError(`--overlap ${overlap} is not valid: write days, for example 7d, or 0d.`)
-  return async (db) => {
+  return async (db, { printError }) => {
     const rotated = await rotateApiKey(db, id, overlapDays)
     if (!rotated) throw new Error(`There is no valid key ${id}: see list --all.`)
     const { key, endsAt, oldEndsAt } = rotated
     const end = endsAt === null ? 'never expires' : `expires at ${endsAt.toISOString()}`
-    console.error(`The old key ${id} expires at ${oldEndsAt.toISOString()}.`)
-    console.error(`Its successor, which ${end}:`)
+    printError(`The old key ${id} expires at ${oldEndsAt.toISOString()}.`)
+    printError(`Its successor, which ${end}:`)
     return key
   }
 }
@@ -257,3 +259,5 @@ function parseDays(text: string): number | null {
 function splitList(text: string): string[] {
   return [...new Set(text.split(',').map((item) => item.trim()))].filter((item) => item !== '')
 }
+
+if (import.meta.main) process.exitCode = await apiKey(processContext)

@@ -1,5 +1,4 @@
 // Imports products, quotes or words for search from a file.
-import { readImportConfig } from '../src/config.ts'
 import { processContext } from './cli/command.ts'
 import { runImportCommand } from './cli/import-command.ts'
 
@@ -14,7 +13,5 @@ for (const [signal, status] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTER
 
 process.exitCode = await runImportCommand({
   ...processContext,
-  standardInput: process.stdin,
-  readDatabaseUrl: () => readImportConfig().DATABASE_URL,
   signal: stop.signal,
 })

@@ -19,7 +19,7 @@ import { ensurePermanentKeys } from '../src/indexing/keys.ts'
 import { recordLinkSettings } from '../src/quotes/links/manage-links.ts'
 import { checkLogoInPdf } from '../src/quotes/pdf/check-logo.ts'
 import { recordLanguages } from '../src/quotes/record-languages.ts'
-import { runCommand } from './cli/command.ts'
+import { type CommandContext, defineProgram, processContext } from './cli/command.ts'
 
 const help = `
 Usage: node scripts/migrate.ts
@@ -50,18 +50,18 @@ const poolerAdvice =
   'does not keep: let DATABASE_URL lead to PostgreSQL itself. API_DATABASE_URL, ' +
   'INDEXER_DATABASE_URL and IMPORTER_DATABASE_URL may lead through the pooler.'
 
-await runCommand(help, {}, async () => {
-  const config = readMigrateConfig()
+export const migrate = defineProgram(help, {}, async (_options, _words, context) => {
+  const { env, printLine, printError } = context
+  const config = readMigrateConfig(env)
   const company = readCompany(config.COMPANY_FILE)
   await checkLogoInPdf(company.brand)
   const pool = openPool(config.DATABASE_URL, { connections: 2, settings: lockTimeoutSettings })
   const db = createKysely(pool)
-  const report = (line: string) => console.error(line)
   try {
     if (await isBehindPooler(pool)) throw new Error(poolerAdvice)
     requireServerVersion(await readServerVersion(db))
-    const applied = await applyMigrations(db, report)
-    await retryForLocks(db, () => recordCompany(db, company), report)
+    const applied = await applyMigrations(db, context)
+    await retryForLocks(db, () => recordCompany(db, company), printError)
     await recordLanguages(db)
     await recordLinkSettings(db, {
       maxLines: config.SHARE_MAX_LINES,
@@ -69,7 +69,7 @@ await runCommand(help, {}, async () => {
     })
     const logins = readRoleLogins(config)
     const notes = [
-      ...(await retryForLocks(db, () => grantRoles(db, logins), report)),
+      ...(await retryForLocks(db, () => grantRoles(db, logins), printError)),
       ...(await describeNewerMigrations(db)),
     ]
     if (config.MEILI_URL && config.MEILI_MASTER_KEY) {
@@ -82,9 +82,9 @@ await runCommand(help, {}, async () => {
         notes.push(`The key "${name}" of the search engine had other rights and was replaced.`)
     }
     for (const [program, { name }] of Object.entries(logins))
-      console.log(`The role ${name} has the rights that the ${program} needs.`)
-    for (const note of notes) console.log(`Note: ${note}`)
-    if (applied === 0) console.log('The schema is up to date.')
+      printLine(`The role ${name} has the rights that the ${program} needs.`)
+    for (const note of notes) printLine(`Note: ${note}`)
+    if (applied === 0) printLine('The schema is up to date.')
     return 0
   } finally {
     await db.destroy()
@@ -92,17 +92,20 @@ await runCommand(help, {}, async () => {
 })
 
 /** Applies the pending migrations, prints which, and returns how many. Throws when one fails. */
-async function applyMigrations(db: Database, report: (line: string) => void): Promise<number> {
+async function applyMigrations(
+  db: Database,
+  { printLine, printError }: CommandContext,
+): Promise<number> {
   const applied: string[] = []
   try {
     for (;;) {
-      const name = await retryForLocks(db, () => applyNextMigration(db), report)
+      const name = await retryForLocks(db, () => applyNextMigration(db), printError)
       if (name === null) return applied.length
       applied.push(name)
     }
   } finally {
     // Printed after a failure too, because these migrations remain applied.
-    if (applied.length > 0) console.log(`Applied ${applied.join(', ')}.`)
+    if (applied.length > 0) printLine(`Applied ${applied.join(', ')}.`)
   }
 }
 
@@ -143,3 +146,5 @@ function parseLogin(url: string, setting: string): Login {
     throw new Error(`${setting} needs a user name and a password: the role is created with them.`)
   return login
 }
+
+if (import.meta.main) process.exitCode = await migrate(processContext)

@@ -11,8 +11,9 @@ import { formatCount } from '../src/text/count-noun.ts'
 import {
   alignColumns,
   chooseByName,
+  defineProgram,
   parseWholeNumber,
-  runCommand,
+  processContext,
   UsageError,
 } from './cli/command.ts'
 
@@ -33,17 +34,16 @@ sample if there are very many callers. SEARCH_REPORT=false counts nothing.
 Reads DATABASE_URL.
 `
 
-await runCommand(
+export const search = defineProgram(
   help,
   { days: { type: 'string', default: '30' } },
-  async ({ days }, positionals) => {
-    const [command, ...words] = positionals
+  async ({ days }, [command, ...words], { env, printLine }) => {
     chooseByName({ report: true }, command, 'command')
     if (words.length > 0) throw new UsageError(`Unexpected argument: ${words[0]}`)
     const dayCount = parseWholeNumber('--days', days, maxReportDays)
-    const db = openDatabase(readDatabaseConfig().DATABASE_URL, { connections: 1 })
+    const db = openDatabase(readDatabaseConfig(env).DATABASE_URL, { connections: 1 })
     try {
-      console.log(formatReport(await readSearchReport(db, dayCount)))
+      printLine(formatReport(await readSearchReport(db, dayCount)))
       return 0
     } finally {
       await db.destroy()
@@ -73,3 +73,5 @@ function formatTexts(title: string, texts: ReportedText[]): string[] {
   ])
   return ['', `${title}:`, alignColumns([['searches', 'without result', 'text'], ...rows])]
 }
+
+if (import.meta.main) process.exitCode = await search(processContext)

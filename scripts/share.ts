@@ -2,10 +2,12 @@
 import type { LinkExpiry } from '../src/quotes/links/manage-links.ts'
 import { isLanguage, type Language, languages } from '../src/texts/languages.ts'
 import {
+  type CommandContext,
   chooseByName,
+  defineProgram,
   type OptionValues,
   parseWholeNumber,
-  runCommand,
+  processContext,
   UsageError,
 } from './cli/command.ts'
 import {
@@ -83,14 +85,15 @@ const options = {
 
 type Values = OptionValues<typeof options>
 
-await runCommand(help, options, async (values, [action, argument, ...others]) => {
+export const share = defineProgram(help, options, async (values, words, context) => {
+  const [action, argument, ...others] = words
   const run = chooseByName(
     { create: runCreate, list: runList, revoke: runRevoke },
     action,
     'action',
   )
   checkArguments(values, action, others)
-  return run(values, argument)
+  return run(values, argument, context)
 })
 
 function checkArguments(values: Values, action: string | undefined, others: string[]): void {
@@ -107,15 +110,21 @@ function checkArguments(values: Values, action: string | undefined, others: stri
     throw new UsageError('--version and --file belong to create and revoke.')
 }
 
-async function runCreate(values: Values, number: string | undefined): Promise<number> {
+async function runCreate(
+  values: Values,
+  number: string | undefined,
+  command: CommandContext,
+): Promise<number> {
   const { file, json } = values
   if (file !== undefined && values.version !== undefined)
     throw new UsageError('--version belongs to one NUMBER, not to --file.')
   const linkOptions = parseLinkOptions(values)
   if (number !== undefined && file === undefined)
-    return withShareContext(json, (context) => createOneLink(context, { number, ...linkOptions }))
+    return withShareContext(command, json, (context) =>
+      createOneLink(context, { number, ...linkOptions }),
+    )
   if (number === undefined && file !== undefined)
-    return withShareContext(json, (context) => createManyLinks(context, file, linkOptions))
+    return withShareContext(command, json, (context) => createManyLinks(context, file, linkOptions))
   throw new UsageError('Name the quotes in one way: create NUMBER, or create --file FILE.')
 }
 
@@ -142,12 +151,20 @@ function parseExpiry(expires: string): LinkExpiry {
   return { lifetimeMs: Number(amount) * unitMs[unit as 'd' | 'h'] }
 }
 
-async function runList({ json }: Values, number: string | undefined): Promise<number> {
+async function runList(
+  { json }: Values,
+  number: string | undefined,
+  command: CommandContext,
+): Promise<number> {
   if (number === undefined) throw new UsageError('Name the quote: list NUMBER.')
-  return withShareContext(json, (context) => printLinks(context, number))
+  return withShareContext(command, json, (context) => printLinks(context, number))
 }
 
-async function runRevoke(values: Values, argument: string | undefined): Promise<number> {
+async function runRevoke(
+  values: Values,
+  argument: string | undefined,
+  command: CommandContext,
+): Promise<number> {
   const { number, version, file, json } = values
   if ([argument, number, file].filter((given) => given !== undefined).length !== 1)
     throw new UsageError('Name what to revoke: an ID, --number NUMBER or --file FILE.')
@@ -156,11 +173,12 @@ async function runRevoke(values: Values, argument: string | undefined): Promise<
   if (number !== undefined) {
     const only =
       version === undefined ? undefined : parseWholeNumber('--version', version, maxWholeNumber)
-    return withShareContext(json, (context) => revokeLinksOfQuote(context, number, only))
+    return withShareContext(command, json, (context) => revokeLinksOfQuote(context, number, only))
   }
-  if (file !== undefined) return withShareContext(json, (context) => revokeManyLinks(context, file))
+  if (file !== undefined)
+    return withShareContext(command, json, (context) => revokeManyLinks(context, file))
   const id = String(parseWholeNumber('ID', argument ?? '', maxWholeNumber))
-  return withShareContext(json, (context) => revokeOneLink(context, id))
+  return withShareContext(command, json, (context) => revokeOneLink(context, id))
 }
 
 function parseLanguage(text: string): Language {
@@ -168,3 +186,5 @@ function parseLanguage(text: string): Language {
     throw new UsageError(`--language ${text} is not supported: use ${languages.join(', ')}.`)
   return text
 }
+
+if (import.meta.main) process.exitCode = await share(processContext)

@@ -27,10 +27,10 @@ changed nothing.
 
 const actions = { verify, rebuild, fold }
 
-await runCommand(help, {}, async (_options, [name, ...others]) => {
+await runCommand(help, {}, async (_options, [name, ...others], { env }) => {
   const action = chooseByName(actions, name, 'action')
   if (others.length > 0) throw new UsageError(`Unexpected argument: ${others[0]}`)
-  const config = readStatsConfig()
+  const config = readStatsConfig(env)
   const company = readCompany(config.COMPANY_FILE)
   const db = openDatabase(config.DATABASE_URL, { connections: 1 })
   try {

@@ -53,6 +53,8 @@ const ShareSettings = Type.Pick(Settings, [
 export type ServerConfig = Static<typeof ServerSettings>
 export type IndexerConfig = Static<typeof IndexerSettings>
 
+type Env = NodeJS.Dict<string>
+
 const importerSources = { DATABASE_URL: ['IMPORTER_DATABASE_URL', 'DATABASE_URL'] }
 
 /**
@@ -68,19 +70,20 @@ export const readIndexerConfig = (): IndexerConfig =>
     MEILI_INDEXER_KEY: ['MEILI_INDEXER_KEY', 'MEILI_MASTER_KEY'],
   })
 /** Returns the settings of the scripts that connect to the database as its owner. */
-export const readDatabaseConfig = (): Static<typeof DatabaseSettings> =>
-  readSettings(DatabaseSettings)
+export const readDatabaseConfig = (env: Env): Static<typeof DatabaseSettings> =>
+  readSettings(DatabaseSettings, {}, env)
 /** Returns the settings of scripts/import.ts. */
-export const readImportConfig = (): Static<typeof DatabaseSettings> =>
-  readSettings(DatabaseSettings, importerSources)
+export const readImportConfig = (env: Env): Static<typeof DatabaseSettings> =>
+  readSettings(DatabaseSettings, importerSources, env)
 /** Returns the settings of scripts/stats.ts. */
-export const readStatsConfig = (): Static<typeof StatsScriptSettings> =>
-  readSettings(StatsScriptSettings)
+export const readStatsConfig = (env: Env): Static<typeof StatsScriptSettings> =>
+  readSettings(StatsScriptSettings, {}, env)
 /** Returns the settings of scripts/migrate.ts. */
-export const readMigrateConfig = (): Static<typeof MigrateSettings> => readSettings(MigrateSettings)
+export const readMigrateConfig = (env: Env): Static<typeof MigrateSettings> =>
+  readSettings(MigrateSettings, {}, env)
 /** Returns the settings of scripts/share.ts. */
-export const readShareConfig = (): Static<typeof ShareSettings> =>
-  readSettings(ShareSettings, importerSources)
+export const readShareConfig = (env: Env): Static<typeof ShareSettings> =>
+  readSettings(ShareSettings, importerSources, env)
 
 type AddressSettings = { PUBLIC_BASE_URL?: string; HOST: string; PORT: number }
 

@@ -1,5 +1,6 @@
 // Runs a command-line script: parses its options, prints --help, and reports errors with an exit
 // status.
+import type { Readable } from 'node:stream'
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { describeError, describeFatalError } from '../../src/monitoring/describe-error.ts'
 
@@ -11,56 +12,68 @@ export type OptionValues<Options extends ParseArgsOptionsConfig> = ReturnType<
   typeof parse<Options>
 >['values']
 
-type Main<Options extends ParseArgsOptionsConfig> = (
-  values: OptionValues<Options>,
-  positionals: string[],
-) => Promise<number | undefined>
-
-/** What a command reads, and where it prints. A test passes its own instead of those of Node. */
+/** What a program reads, and where it prints. A test passes its own instead of those of Node. */
 export type CommandContext = {
   args: string[]
+  env: NodeJS.Dict<string>
+  /** Opened by whoever reads it: a program would wait for its end. */
+  openInput(): Readable
   printLine(text: string): void
   printError(text: string): void
 }
 
 export const processContext: CommandContext = {
   args: process.argv.slice(2),
+  env: process.env,
+  openInput: () => process.stdin,
   printLine: (text) => console.log(text),
   printError: (text) => console.error(text),
 }
 
-/** Runs a script as `executeCommand` does, and sets the exit status of the process. */
+/** Returns its exit status. */
+export type Program<Context extends CommandContext = CommandContext> = (
+  context: Context,
+) => Promise<number>
+
+type Main<Options extends ParseArgsOptionsConfig, Context> = (
+  values: OptionValues<Options>,
+  positionals: string[],
+  context: Context,
+) => Promise<number | undefined>
+
+/**
+ * Defines a program that prints `help` on --help, or passes the parsed options and positional
+ * arguments to `main`, and ends with the status that this returns. An error is printed, a defect
+ * with its stack. The status is then 1, or 2 for a usage error.
+ */
+export function defineProgram<
+  Options extends ParseArgsOptionsConfig,
+  Context extends CommandContext = CommandContext,
+>(help: string, options: Options, main: Main<Options, Context>): Program<Context> {
+  return async (context) => {
+    const { args, printLine, printError } = context
+    try {
+      const { values, positionals } = parse(options, args)
+      if ('help' in values && values.help) {
+        printLine(help.trim())
+        return 0
+      }
+      return (await main(values, positionals, context)) ?? 0
+    } catch (error) {
+      const isUsageError = error instanceof UsageError || isParseError(error)
+      printError(isUsageError ? `${describeError(error)}\nSee --help.` : describeFailure(error))
+      return isUsageError ? 2 : 1
+    }
+  }
+}
+
+/** Runs a program in this process, which then ends with its status. */
 export async function runCommand<Options extends ParseArgsOptionsConfig>(
   help: string,
   options: Options,
-  main: Main<Options>,
+  main: Main<Options, CommandContext>,
 ): Promise<void> {
-  process.exitCode = await executeCommand(help, options, main, processContext)
-}
-
-/**
- * Prints `help` on --help, or passes the parsed options and positional arguments to `main`. Returns
- * the status that `main` returns. An error is printed, a defect with its stack. The status is then
- * 1, or 2 for a usage error.
- */
-export async function executeCommand<Options extends ParseArgsOptionsConfig>(
-  help: string,
-  options: Options,
-  main: Main<Options>,
-  { args, printLine, printError }: CommandContext,
-): Promise<number> {
-  try {
-    const { values, positionals } = parse(options, args)
-    if ('help' in values && values.help) {
-      printLine(help.trim())
-      return 0
-    }
-    return (await main(values, positionals)) ?? 0
-  } catch (error) {
-    const isUsageError = error instanceof UsageError || isParseError(error)
-    printError(isUsageError ? `${describeError(error)}\nSee --help.` : describeFailure(error))
-    return isUsageError ? 2 : 1
-  }
+  process.exitCode = await defineProgram(help, options, main)(processContext)
 }
 
 function describeFailure(error: unknown): string {

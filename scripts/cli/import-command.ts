@@ -1,5 +1,5 @@
 // The command scripts/import.ts, as a function: what it accepts, does, prints and returns.
-import type { Readable } from 'node:stream'
+import { readImportConfig } from '../../src/config.ts'
 import { openPool } from '../../src/database/postgres-pool.ts'
 import { statusNames } from '../../src/database/quote-statuses.ts'
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../src/imports/file-kinds.ts'
 import { defaultDeactivationLimitPercent } from '../../src/imports/import-products.ts'
 import { maxUsualRateFactor } from '../../src/imports/quotes/quote-warnings.ts'
-import { type CommandContext, executeCommand, UsageError } from './command.ts'
+import { type CommandContext, defineProgram, UsageError } from './command.ts'
 import { importArguments, parseImportOptions } from './import-arguments.ts'
 import { importFile } from './import-file.ts'
 
@@ -120,53 +120,47 @@ stopped by Ctrl+C, SIGTERM or SIGHUP, nothing was imported.
 `
 
 export type ImportContext = CommandContext & {
-  standardInput: Readable
-  readDatabaseUrl(): string
   /** Aborted with the exit status: nothing is imported. */
   signal: AbortSignal
 }
 
-/** Runs the command and returns its exit status. */
-export function runImportCommand(context: ImportContext): Promise<number> {
-  const { standardInput, readDatabaseUrl, signal, printLine, printError } = context
-  return executeCommand(
-    help,
-    importArguments,
-    async (values, [kind, file, ...others]) => {
-      if (!isFileKind(kind))
-        throw new UsageError(
-          `Name what to import: ${Object.keys(fileKinds).join(', ')}, and the file.`,
-        )
-      if (!file) throw new UsageError('Name the file to import, or - for standard input.')
-      if (others.length > 0)
-        throw new UsageError(`Import one file at a time: remove ${others.join(' ')}.`)
-      if (values.rejects === '') throw new UsageError('--rejects needs the name of a file.')
-      const options = parseImportOptions(kind, values)
-      const pool = openPool(readDatabaseUrl(), { connections: 2 })
-      try {
-        const result = await importFile(pool, {
-          kind,
-          file,
-          standardInput,
-          rejectsName: values.rejects,
-          signal,
-          isJson: values.json === true,
-          options,
-        })
-        printLine(result.text)
-        return result.status
-      } catch (error) {
-        // Any other error may come from after the commit, so it is reported as it is.
-        if (!signal.aborted || error !== signal.reason) throw error
-        printError('Stopped: nothing was imported.')
-        return signal.reason
-      } finally {
-        await pool.end()
-      }
-    },
-    context,
-  )
-}
+export const runImportCommand = defineProgram(
+  help,
+  importArguments,
+  async (values, [kind, file, ...others], context: ImportContext) => {
+    const { env, openInput, signal, printLine, printError } = context
+    if (!isFileKind(kind))
+      throw new UsageError(
+        `Name what to import: ${Object.keys(fileKinds).join(', ')}, and the file.`,
+      )
+    if (!file) throw new UsageError('Name the file to import, or - for standard input.')
+    if (others.length > 0)
+      throw new UsageError(`Import one file at a time: remove ${others.join(' ')}.`)
+    if (values.rejects === '') throw new UsageError('--rejects needs the name of a file.')
+    const options = parseImportOptions(kind, values)
+    const pool = openPool(readImportConfig(env).DATABASE_URL, { connections: 2 })
+    try {
+      const result = await importFile(pool, {
+        kind,
+        file,
+        standardInput: openInput(),
+        rejectsName: values.rejects,
+        signal,
+        isJson: values.json === true,
+        options,
+      })
+      printLine(result.text)
+      return result.status
+    } catch (error) {
+      // Any other error may come from after the commit, so it is reported as it is.
+      if (!signal.aborted || error !== signal.reason) throw error
+      printError('Stopped: nothing was imported.')
+      return signal.reason
+    } finally {
+      await pool.end()
+    }
+  },
+)
 
 function isFileKind(kind: string | undefined): kind is FileKind {
   return kind !== undefined && Object.hasOwn(fileKinds, kind)

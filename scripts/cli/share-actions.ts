@@ -16,9 +16,9 @@ import {
   revokeQuoteLink,
 } from '../../src/quotes/links/manage-links.ts'
 import { countNoun } from '../../src/text/count-noun.ts'
-import { parseWholeNumber } from './command.ts'
+import { type CommandContext, parseWholeNumber } from './command.ts'
 
-export type ShareContext = {
+export type ShareContext = Pick<CommandContext, 'openInput' | 'printLine' | 'printError'> & {
   db: Database
   /** Everything in a link before its token. */
   linkPrefix: string
@@ -31,13 +31,15 @@ export type ShareContext = {
 
 /** Runs an action of the script with a connection to the database. Returns its exit status. */
 export async function withShareContext(
+  { env, ...command }: CommandContext,
   isJson: boolean,
   act: (context: ShareContext) => Promise<number>,
 ): Promise<number> {
-  const config = readShareConfig()
+  const config = readShareConfig(env)
   const db = openDatabase(config.DATABASE_URL, { connections: 1 })
   try {
     return await act({
+      ...command,
       db,
       linkPrefix: `${getPublicBaseUrl(config)}${quoteLinkBase}/`,
       isBaseUrlSet: config.PUBLIC_BASE_URL !== undefined,
@@ -52,8 +54,8 @@ export async function withShareContext(
 const byteOrderMark = /^\ufeff/
 
 /** Yields the lines of a file that are not blank, trimmed. - is standard input. */
-export async function* readLines(file: string): AsyncGenerator<string> {
-  const input = file === '-' ? process.stdin : createReadStream(file)
+async function* readLines({ openInput }: ShareContext, file: string): AsyncGenerator<string> {
+  const input = file === '-' ? openInput() : createReadStream(file)
   for await (const line of createInterface({ input })) {
     const text = line.replace(byteOrderMark, '').trim()
     if (text !== '') yield text
@@ -68,10 +70,10 @@ const interruptedStatus = 130
 
 /** Creates and prints a link. Returns the exit status. */
 export async function createOneLink(context: ShareContext, newLink: NewLink): Promise<number> {
-  const { db, linkPrefix, isJson } = context
+  const { db, linkPrefix, isJson, printLine } = context
   const link = await createQuoteLinkWithDetails(db, newLink)
-  console.log(isJson ? serializeLink(newLink, linkPrefix, link) : linkPrefix + link.token)
-  printWarnings(newLink, link)
+  printLine(isJson ? serializeLink(newLink, linkPrefix, link) : linkPrefix + link.token)
+  printWarnings(context, newLink, link)
   warnOfLocalAddress(context)
   return 0
 }
@@ -86,31 +88,33 @@ export async function createManyLinks(
   file: string,
   linkOptions: LinkOptions,
 ): Promise<number> {
-  const { db, linkPrefix, isJson } = context
+  const { db, linkPrefix, isJson, printLine, printError } = context
   let createdCount = 0
   let rejectedCount = 0
   let isInterrupted = false
-  process.once('SIGINT', () => {
+  const interrupt = () => {
     isInterrupted = true
-  })
-  for await (const number of readLines(file)) {
+  }
+  process.once('SIGINT', interrupt)
+  for await (const number of readLines(context, file)) {
     if (isInterrupted) break
     const newLink = { number, ...linkOptions }
     try {
       const link = await createQuoteLinkWithDetails(db, newLink)
-      console.log(
+      printLine(
         isJson ? serializeLink(newLink, linkPrefix, link) : `${number}\t${linkPrefix}${link.token}`,
       )
-      printWarnings(newLink, link)
+      printWarnings(context, newLink, link)
       createdCount += 1
     } catch (error) {
       if (!(error instanceof LinkRefusedError)) throw error
-      console.error(`${number}: ${error.message}`)
+      printError(`${number}: ${error.message}`)
       rejectedCount += 1
     }
   }
+  process.off('SIGINT', interrupt)
   const interruption = isInterrupted ? ', interrupted' : ''
-  console.error(
+  printError(
     `${countNoun(createdCount, 'link')} created, ${rejectedCount} rejected${interruption}.`,
   )
   if (createdCount > 0) warnOfLocalAddress(context)
@@ -134,16 +138,20 @@ function serializeLink(
   })
 }
 
-function printWarnings({ number }: NewLink, { version, warnings }: CreatedLink): void {
+function printWarnings(
+  { printError }: ShareContext,
+  { number }: NewLink,
+  { version, warnings }: CreatedLink,
+): void {
   for (const warning of warnings)
-    console.error(`warning: quote ${number} version ${version}: ${warning}.`)
+    printError(`warning: quote ${number} version ${version}: ${warning}.`)
 }
 
 /** A link for this machine would be sent to a customer otherwise. docker compose sets a default. */
-function warnOfLocalAddress({ linkPrefix, isBaseUrlSet }: ShareContext): void {
+function warnOfLocalAddress({ linkPrefix, isBaseUrlSet, printError }: ShareContext): void {
   if (isBaseUrlSet && !isLoopbackName(new URL(linkPrefix).hostname)) return
   const reason = isBaseUrlSet ? 'PUBLIC_BASE_URL names this machine' : 'PUBLIC_BASE_URL is not set'
-  console.error(
+  printError(
     `${reason}, so the links begin with ${linkPrefix} and open on this machine only. ` +
       'Set it to the address under which customers reach the service. Links that are already ' +
       'created work there too.',
@@ -152,7 +160,7 @@ function warnOfLocalAddress({ linkPrefix, isBaseUrlSet }: ShareContext): void {
 
 /** Prints the links of all versions of a quote. Returns the exit status. */
 export async function printLinks(
-  { db, countsViews, isJson }: ShareContext,
+  { db, countsViews, isJson, printLine, printError }: ShareContext,
   number: string,
 ): Promise<number> {
   const listed = await listQuoteLinks(db, number)
@@ -161,8 +169,8 @@ export async function printLinks(
     ...link,
     views: views > 0 || countsViews ? views : null,
   }))
-  if (links.length === 0) console.error(`Quote ${number} has no links.`)
-  for (const link of links) console.log(isJson ? JSON.stringify(link) : describeLink(link))
+  if (links.length === 0) printError(`Quote ${number} has no links.`)
+  for (const link of links) printLine(isJson ? JSON.stringify(link) : describeLink(link))
   return 0
 }
 
@@ -190,16 +198,16 @@ function describeLinkState({
 export const maxWholeNumber = 999_999_999
 
 /** Revokes a link and returns the exit status. Throws an error if there is no open link. */
-export async function revokeOneLink({ db, isJson }: ShareContext, id: string): Promise<number> {
-  if (!(await revokeQuoteLink(db, id)))
+export async function revokeOneLink(context: ShareContext, id: string): Promise<number> {
+  if (!(await revokeQuoteLink(context.db, id)))
     throw new Error(`There is no link ${id}, or it is already revoked.`)
-  printRevokedLink(id, isJson)
+  printRevokedLink(context, id)
   return 0
 }
 
 /** Revokes the open links of a quote, or of one of its versions. Returns the exit status. */
 export async function revokeLinksOfQuote(
-  { db, isJson }: ShareContext,
+  { db, isJson, printLine }: ShareContext,
   number: string,
   version: number | undefined,
 ): Promise<number> {
@@ -208,9 +216,9 @@ export async function revokeLinksOfQuote(
   if (!links.some((link) => version === undefined || link.version === version))
     throw new Error(`There is no link of ${quote}. Is the number right?`)
   const revoked = await revokeAllLinksOfQuote(db, number, version)
-  if (isJson) console.log(JSON.stringify({ number, version: version ?? null, revoked }))
-  else if (revoked === 0) console.log(`There is no open link of ${quote}.`)
-  else console.log(`${countNoun(revoked, 'link')} of ${quote} revoked.`)
+  if (isJson) printLine(JSON.stringify({ number, version: version ?? null, revoked }))
+  else if (revoked === 0) printLine(`There is no open link of ${quote}.`)
+  else printLine(`${countNoun(revoked, 'link')} of ${quote} revoked.`)
   return 0
 }
 
@@ -218,25 +226,26 @@ export async function revokeLinksOfQuote(
  * Revokes the links whose ids are in a file, and returns the exit status. Revokes none if a line is
  * no id.
  */
-export async function revokeManyLinks({ db, isJson }: ShareContext, file: string): Promise<number> {
+export async function revokeManyLinks(context: ShareContext, file: string): Promise<number> {
+  const { db, printError } = context
   const ids: string[] = []
-  for await (const line of readLines(file))
+  for await (const line of readLines(context, file))
     ids.push(String(parseWholeNumber('ID', line, maxWholeNumber)))
   let revokedCount = 0
   let missingCount = 0
   for (const id of ids) {
     if (await revokeQuoteLink(db, id)) {
-      printRevokedLink(id, isJson)
+      printRevokedLink(context, id)
       revokedCount += 1
     } else {
-      console.error(`There is no link ${id}, or it is already revoked.`)
+      printError(`There is no link ${id}, or it is already revoked.`)
       missingCount += 1
     }
   }
-  console.error(`${countNoun(revokedCount, 'link')} revoked, ${missingCount} not found.`)
+  printError(`${countNoun(revokedCount, 'link')} revoked, ${missingCount} not found.`)
   return missingCount > 0 ? 1 : 0
 }
 
-function printRevokedLink(id: string, isJson: boolean): void {
-  console.log(isJson ? JSON.stringify({ id, revoked: 1 }) : `Link ${id} is revoked.`)
+function printRevokedLink({ isJson, printLine }: ShareContext, id: string): void {
+  printLine(isJson ? JSON.stringify({ id, revoked: 1 }) : `Link ${id} is revoked.`)
 }

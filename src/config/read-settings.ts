@@ -23,12 +23,13 @@ type Sources = Record<string, readonly string[]>
 export function readSettings<Schema extends TObject>(
   schema: Schema,
   sources: Sources = {},
+  env: NodeJS.Dict<string> = process.env,
 ): Static<Schema> {
   const problems: string[] = []
   const values: Record<string, unknown> = {}
   for (const [name, property] of Object.entries(schema.properties)) {
     const variables = sources[name] ?? [name]
-    const text = variables.map((variable) => readVariable(variable, problems)).find(Boolean)
+    const text = variables.map((variable) => readVariable(variable, env, problems)).find(Boolean)
     if (text !== undefined)
       values[name] = property.type === 'array' ? splitList(text) : Value.Convert(property, text)
   }
@@ -52,9 +53,13 @@ export function readSettings<Schema extends TObject>(
   return settings as Static<Schema>
 }
 
-function readVariable(name: string, problems: string[]): string | undefined {
-  const value = process.env[name]
-  const file = process.env[`${name}_FILE`]
+function readVariable(
+  name: string,
+  env: NodeJS.Dict<string>,
+  problems: string[],
+): string | undefined {
+  const value = env[name]
+  const file = env[`${name}_FILE`]
   if (!file || !secrets.includes(name)) return value
   if (value) {
     problems.push(`${name} and ${name}_FILE are both set: keep one of them`)

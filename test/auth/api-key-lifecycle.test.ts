@@ -1,15 +1,14 @@
 // API keys: creation, list, rotation, revocation, last use and rate limits.
-import { spawnSync } from 'node:child_process'
-import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
+import { apiKey } from '../../scripts/api-key.ts'
 import { ApiKeyUsage } from '../../src/auth/api-key-usage.ts'
 import { rotateApiKey } from '../../src/auth/api-keys.ts'
 import { testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { dayMs, waitForFreshWindow } from '../support/fresh-window.ts'
 import { idOf } from '../support/key-parts.ts'
-import { startProgram } from '../support/run-program.ts'
+import { runInProcess } from '../support/run-in-process.ts'
 import { bearer, createSecretKey, statusOf } from '../support/secret-keys.ts'
 import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { testService } from '../support/service/test-service.ts'
@@ -18,40 +17,34 @@ import { collectLines, silentLog } from '../support/task-logs.ts'
 lengthenTimeouts(t)
 
 /** Returns a function that runs scripts/api-key.ts on the database. */
-function createRunner(url: string) {
-  const script = join(import.meta.dirname, '../../scripts/api-key.ts')
-  return (commandLine: string) =>
-    spawnSync(process.execPath, [script, ...commandLine.split(' ')], {
-      env: { ...process.env, DATABASE_URL: url },
-      encoding: 'utf8',
-    })
-}
+const createRunner = (url: string) => (commandLine: string) =>
+  runInProcess(apiKey, commandLine.split(' '), { env: { DATABASE_URL: url } })
 
 t.test('scripts/api-key.ts creates a valid key, and explains invalid scopes', async (t) => {
   const { app, url } = await testService(t, { index: false })
   const run = createRunner(url)
-  const created = run('create --name Dashboard --scopes stats:read --expires 30d')
+  const created = await run('create --name Dashboard --scopes stats:read --expires 30d')
   t.equal(created.status, 0, created.stderr)
   t.equal(await statusOf(app, '/api/stats', created.stdout.trim()), 200)
-  t.match(run('create --name x --scopes stats:write'), {
+  t.match(await run('create --name x --scopes stats:write'), {
     status: 2,
     stderr: /stats:write/,
   })
-  t.match(run('create --scopes stats:read'), { status: 2, stderr: /--name/ })
-  t.match(run('create --name x --scopes stats:detail'), {
+  t.match(await run('create --scopes stats:read'), { status: 2, stderr: /--name/ })
+  t.match(await run('create --name x --scopes stats:detail'), {
     status: 2,
     stderr: /use --scopes stats:read,stats:detail/,
   })
-  t.match(run('create --name x --scopes stats:read,stats:detail'), { status: 0 })
-  t.match(run('creat'), { status: 2, stderr: /--help/ })
-  t.match(run('--help'), { status: 0, stdout: /Usage/ })
+  t.match(await run('create --name x --scopes stats:read,stats:detail'), { status: 0 })
+  t.match(await run('creat'), { status: 2, stderr: /--help/ })
+  t.match(await run('--help'), { status: 0, stdout: /Usage/ })
 })
 
 t.test('scripts/api-key.ts creates and lists both kinds, and rejects unsafe options', async (t) => {
   const { app, db, url } = await testService(t, { config: { ANONYMOUS_SCOPES: [] }, index: false })
   const run = createRunner(url)
-  t.match(run('list'), { status: 0, stdout: /There is no key/ })
-  const created = run(
+  t.match(await run('list'), { status: 0, stdout: /There is no key/ })
+  const created = await run(
     'create --name Shop --kind publishable --limits 2.5x ' +
       '--origins https://Shop.example/,http://localhost:8080',
   )
@@ -67,19 +60,19 @@ t.test('scripts/api-key.ts creates and lists both kinds, and rejects unsafe opti
     ).statusCode,
     200,
   )
-  const secret = run(
-    'create --name ERP --scopes stats:read --expires 30d --limits none',
+  const secret = (
+    await run('create --name ERP --scopes stats:read --expires 30d --limits none')
   ).stdout.trim()
-  const { stdout } = run('list')
+  const { stdout } = await run('list')
   t.match(stdout, /^id +kind +name/)
   const rights = 'search:read https://shop.example http://localhost:8080'
   t.match(stdout, new RegExp(`${idOf(key)} +publishable +Shop +${rights} +2.5x .* never +valid`))
   t.match(stdout, new RegExp(`${idOf(secret)} +secret +ERP +stats:read +none .* never +ends 20`))
   t.notMatch(stdout, /[\w-]{43}/, 'no secret')
 
-  run(`revoke ${key}`)
-  t.notMatch(run('list').stdout, idOf(key))
-  t.match(run('list --all').stdout, /revoked 20/)
+  await run(`revoke ${key}`)
+  t.notMatch((await run('list')).stdout, idOf(key))
+  t.match((await run('list --all')).stdout, /revoked 20/)
   const rejectedCommands: [commandLine: string, message: RegExp][] = [
     ['toString', /Unknown command toString: use one of create, list, report, rotate, revoke/],
     [
@@ -105,15 +98,11 @@ t.test('scripts/api-key.ts creates and lists both kinds, and rejects unsafe opti
   ]
   await Promise.all(
     rejectedCommands.map(async ([commandLine, message]) => {
-      const program = startProgram(t, ['scripts/api-key.ts', ...commandLine.split(' ')], {
-        DATABASE_URL: url,
-      })
-      t.equal(await program.exit, 2, commandLine)
-      t.match(program.output(), message, commandLine)
+      t.match(await run(commandLine), { status: 2, stderr: message }, commandLine)
     }),
   )
-  t.match(run(`rotate ${key}`), { status: 1, stderr: /no valid key/ })
-  t.match(run(`revoke ${key}`), { status: 1, stderr: /no key/ })
+  t.match(await run(`rotate ${key}`), { status: 1, stderr: /no valid key/ })
+  t.match(await run(`revoke ${key}`), { status: 1, stderr: /no key/ })
   t.equal(
     (await db.selectFrom('api_keys').select('id').execute()).length,
     2,
@@ -125,7 +114,7 @@ t.test('rotates a key: both keys have the same rights until the old one expires'
   const { app, db, url } = await testService(t, { index: false })
   const expiresAt = new Date(Date.now() + 100 * dayMs)
   const old = await createSecretKey(db, { limitFactor: 3, expiresAt })
-  const rotated = createRunner(url)(`rotate ${idOf(old)}`)
+  const rotated = await createRunner(url)(`rotate ${idOf(old)}`)
   t.equal(rotated.status, 0, rotated.stderr)
   const [, successorEnd] = /Its successor, which expires at (\S+):/.exec(rotated.stderr) ?? []
   const successor = rotated.stdout.trim()
@@ -159,7 +148,7 @@ t.test('does not rotate a key twice', async (t) => {
   const { db, url } = await testDatabase(t)
   const run = createRunner(url)
   const old = await createSecretKey(db)
-  const rotated = run(`rotate ${idOf(old)}`)
+  const rotated = await run(`rotate ${idOf(old)}`)
   t.equal(rotated.status, 0, rotated.stderr)
   t.match(rotated.stderr, /Its successor, which never expires:/)
   const successorId = idOf(rotated.stdout.trim())
@@ -167,9 +156,13 @@ t.test('does not rotate a key twice', async (t) => {
     `${successorId} is its successor.*revoke ${successorId}.*--expires`,
     's',
   )
-  t.match(run(`rotate ${idOf(old)}`), { status: 1, stdout: '', stderr: advice })
-  run(`revoke ${successorId}`)
-  t.match(run(`rotate ${idOf(old)}`), { status: 1, stderr: advice }, 'also once that is revoked')
+  t.match(await run(`rotate ${idOf(old)}`), { status: 1, stdout: '', stderr: advice })
+  await run(`revoke ${successorId}`)
+  t.match(
+    await run(`rotate ${idOf(old)}`),
+    { status: 1, stderr: advice },
+    'also once that is revoked',
+  )
   t.equal((await db.selectFrom('api_keys').select('id').execute()).length, 2)
 })
 
@@ -188,7 +181,7 @@ t.test('a key that expires at infinity is valid, listed, and can be rotated', as
   await sql`update api_keys set expires_at = '-infinity' where id = ${idOf(ended)}`.execute(db)
   t.equal(await statusOf(app, '/api/search', endless), 200)
   t.equal(await statusOf(app, '/api/search', ended), 401)
-  const listed = createRunner(url)('list --all')
+  const listed = await createRunner(url)('list --all')
   t.match(listed.stdout, new RegExp(`${idOf(endless)} .+ valid$`, 'm'), listed.stderr)
   t.match(listed.stdout, new RegExp(`${idOf(ended)} .+ expired$`, 'm'), listed.stderr)
   const rotated = await rotateApiKey(db, idOf(endless), 7)
@@ -199,14 +192,14 @@ t.test('a key that expires at infinity is valid, listed, and can be rotated', as
 t.test('lists when a key was last used, also after the app has closed', async (t) => {
   const { app, db, url } = await testService(t, { index: false })
   const key = await createSecretKey(db)
-  t.match(createRunner(url)('list').stdout, / never +valid/)
+  t.match((await createRunner(url)('list')).stdout, / never +valid/)
   t.equal(await statusOf(app, '/api/stats', key), 403)
   await app.inject({ url: '/api/search', headers: bearer(key) })
   await app.close()
   const [used] = await db.selectFrom('api_key_usage').select('last_used_at').execute()
   t.ok(Math.abs((used?.last_used_at?.getTime() ?? 0) - Date.now()) < 30_000)
   const minute = used?.last_used_at?.toISOString().slice(0, 16)
-  t.match(createRunner(url)('list').stdout, new RegExp(`${minute}Z +valid`))
+  t.match((await createRunner(url)('list')).stdout, new RegExp(`${minute}Z +valid`))
 })
 
 t.test('applies the rate limits of a key', async (t) => {
@@ -288,11 +281,11 @@ t.test('the report lists the requests and refusals of each key by day', async (t
   const format = (day: number) => new Date(day).toISOString().slice(0, 10)
   const text = (day: number, calls: number, refusals: number, wrong: number) =>
     new RegExp(`${format(day)} +${id} +ERP +${calls} +${refusals} +${wrong}`)
-  const both = report()
+  const both = await report()
   t.match(both.stdout, text(today, 3, 1, 2), both.stderr)
   t.match(both.stdout, text(yesterday, 1, 1, 0))
-  const latest = report(' --days 1')
+  const latest = await report(' --days 1')
   t.match(latest.stdout, text(today, 3, 1, 2))
   t.notMatch(latest.stdout, format(yesterday))
-  t.match(report(' --days x'), { status: 2, stderr: /--days/ })
+  t.match(await report(' --days x'), { status: 2, stderr: /--days/ })
 })

@@ -1,12 +1,13 @@
 // Least privilege: the database role of each program allows what it needs only.
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
+import { migrate } from '../../scripts/migrate.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { type Database, openDatabase } from '../../src/database/postgres-pool.ts'
 import { grantRoles } from '../../src/database/role-grants.ts'
 import { logins } from '../support/database/database-roles.ts'
 import { emptyDatabase, servers, testDatabase } from '../support/database/test-database.ts'
-import { startProgram } from '../support/run-program.ts'
+import { runInProcess } from '../support/run-in-process.ts'
 
 function open(t: Test, url: string): Database {
   const db = openDatabase(url, { connections: 2 })
@@ -231,20 +232,19 @@ t.test(
       COMPANY_FILE: 'company.example.json',
     }
     for (const attempt of ['first run', 'second run']) {
-      const program = startProgram(t, ['scripts/migrate.ts'], env)
-      t.equal(await program.exit, 0, `${attempt}: ${program.output()}`)
-      t.match(program.output(), /The role tqs_test_migrated has the rights that the api needs/)
-      t.notMatch(program.output(), /p@ss|p%40ss/)
+      const { status, stdout, stderr } = await runInProcess(migrate, [], { env })
+      t.equal(status, 0, `${attempt}: ${stderr}`)
+      t.match(stdout, /The role tqs_test_migrated has the rights that the api needs/)
+      t.notMatch(stdout + stderr, /p@ss|p%40ss/)
     }
     const api = open(t, own.href)
     await run(api, 'select * from products')
     await t.rejects(run(api, 'delete from products'), denied)
-    const withoutPassword = startProgram(t, ['scripts/migrate.ts'], {
-      ...env,
-      API_DATABASE_URL: 'postgres://127.0.0.1/x',
+    const withoutPassword = { ...env, API_DATABASE_URL: 'postgres://127.0.0.1/x' }
+    t.match(await runInProcess(migrate, [], { env: withoutPassword }), {
+      status: 1,
+      stderr: /API_DATABASE_URL needs a user name and a password/,
     })
-    t.equal(await withoutPassword.exit, 1)
-    t.match(withoutPassword.output(), /API_DATABASE_URL needs a user name and a password/)
   },
 )
 
@@ -279,9 +279,9 @@ t.test(
       COMPANY_FILE: 'company.example.json',
     }
     const runMigrate = async (settings: Record<string, string>, status: number) => {
-      const program = startProgram(t, ['scripts/migrate.ts'], { ...env, ...settings })
-      t.equal(await program.exit, status, program.output())
-      return program.output()
+      const ended = await runInProcess(migrate, [], { env: { ...env, ...settings } })
+      t.equal(ended.status, status, ended.stderr)
+      return ended.stdout + ended.stderr
     }
     const missingRight = new RegExp(
       'Note: tqs_test_managed does not see the transactions of other roles: .+' +

@@ -1,9 +1,10 @@
 // Runs the command scripts/import.ts, in this process or as a process of its own.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { Readable, type Writable } from 'node:stream'
+import type { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { runImportCommand } from '../../scripts/cli/import-command.ts'
+import { runInProcess } from '../support/run-in-process.ts'
 
 const script = join(import.meta.dirname, '../../scripts/import.ts')
 
@@ -25,24 +26,10 @@ export function startScript(
   return { child, exited }
 }
 
-/** Runs the command in this process, which takes a fiftieth of the time. */
-export async function runScript(
-  args: string[],
-  url: string,
-  input: string | Buffer = '',
-): Promise<Exited> {
-  const printed = { stdout: '', stderr: '' }
-  const status = await runImportCommand({
-    args,
-    printLine: (line) => {
-      printed.stdout += `${line}\n`
-    },
-    printError: (line) => {
-      printed.stderr += `${line}\n`
-    },
-    standardInput: Readable.from([Buffer.from(input)]),
-    readDatabaseUrl: () => url,
+/** Runs the command in this process. */
+export const runScript = (args: string[], url: string, input: string | Buffer = '') =>
+  runInProcess(runImportCommand, args, {
+    env: { IMPORTER_DATABASE_URL: url },
+    input,
     signal: new AbortController().signal,
   })
-  return { status, ...printed }
-}

@@ -1,9 +1,10 @@
 // scripts/share.ts: the program that creates, lists and revokes quote links.
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import t from 'tap'
+import { share } from '../../scripts/share.ts'
 import { hashLinkToken } from '../../src/quotes/links/read-link.ts'
 import { addQuote } from '../support/database/add-quote.ts'
+import { runInProcess } from '../support/run-in-process.ts'
+import { startProgram } from '../support/run-program.ts'
 import { type TestService, testService } from '../support/service/test-service.ts'
 
 const acceptJson = { accept: 'application/json' }
@@ -39,14 +40,13 @@ t.test('scripts/share.ts creates, lists and revokes links', async (t) => {
       const skewed = `Date = class extends Date {
         constructor(...values) { values.length ? super(...values) : super(Date.now() + ${skewMs}) }
       }`
-      const created = await runShareScript(
-        service,
-        ['create', 'P-1', '--expires', '1h', '--json'],
-        '',
-        { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(skewed)}` },
-      )
-      t.equal(created.status, 0, created.stderr)
-      const { id, expiresAt } = JSON.parse(created.stdout)
+      const words = ['scripts/share.ts', 'create', 'P-1', '--expires', '1h', '--json']
+      const created = startProgram(t, words, {
+        ...shareEnv(service),
+        NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(skewed)}`,
+      })
+      t.equal(await created.exit, 0, created.output())
+      const { id, expiresAt } = JSON.parse(created.output())
       const { created_at } = await service.db
         .selectFrom('quote_shares')
         .where('id', '=', id)
@@ -231,28 +231,15 @@ t.test('scripts/share.ts creates, lists and revokes links', async (t) => {
   })
 })
 
-function runShareScript(
-  { roles }: TestService,
+/** What the program reads from the environment. */
+const shareEnv = ({ roles }: TestService) => ({
+  IMPORTER_DATABASE_URL: roles.importer,
+  PUBLIC_BASE_URL: 'https://quotes.example/erp/',
+})
+
+const runShareScript = (
+  service: TestService,
   args: string[],
   input = '',
-  environment: Record<string, string> = {},
-): Promise<{ status: number; stdout: string; stderr: string }> {
-  return new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      [join(import.meta.dirname, '../../scripts/share.ts'), ...args],
-      {
-        env: {
-          ...process.env,
-          IMPORTER_DATABASE_URL: roles.importer,
-          PUBLIC_BASE_URL: 'https://quotes.example/erp/',
-          ...environment,
-        },
-      },
-      (error, stdout, stderr) => resolve({ status: Number(error?.code ?? 0), stdout, stderr }),
-    )
-    // A program that ends without reading its input closes it.
-    child.stdin?.on('error', () => undefined)
-    child.stdin?.end(input)
-  })
-}
+  env: Record<string, string> = {},
+) => runInProcess(share, args, { env: { ...shareEnv(service), ...env }, input })

@@ -1,14 +1,14 @@
 // What people search for: counted by day, kept only after five callers, shown to few.
-import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { promisify } from 'node:util'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
+import { search } from '../../scripts/search.ts'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { type TestDatabase, testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { dayMs, waitForFreshWindow } from '../support/fresh-window.ts'
+import { runInProcess } from '../support/run-in-process.ts'
 import { lengthenTimeouts, withLongerTimeouts } from '../support/service/longer-timeouts.ts'
 import {
   startApi,
@@ -212,14 +212,13 @@ t.test('shows the report to keys with stats:detail, and on the command line', as
     t.equal((await read(['stats:read', 'stats:detail'], query)).statusCode, 400, query)
 
   const script = (...args: string[]) =>
-    promisify(execFile)(process.execPath, ['scripts/search.ts', ...args], {
-      env: { ...process.env, DATABASE_URL: database.url },
-    })
+    runInProcess(search, args, { env: { DATABASE_URL: database.url } })
   const table = (await script('report')).stdout
   t.match(table, /19 searches, 6 without a result \(31\.6 %\)\./)
   t.match(table, /Words that no product has:\nsearches +without result +text\n7 +7 +mastillo\n/)
-  await t.rejects(script('report', '--days', '91'), { message: /--days 91 is not/ })
-  await t.rejects(script('list'), { message: /Unknown command list: use one of report/ })
+  t.match(await script('report', '--days', '91'), { status: 2, stderr: /--days 91 is not/ })
+  const unknown = /Unknown command list: use one of report/
+  t.match(await script('list'), { status: 2, stderr: unknown })
 })
 
 t.test('deletes old counts, which the API cannot', async (t) => {
