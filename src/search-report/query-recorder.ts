@@ -10,7 +10,7 @@ import { listReportableWords, toKeptText } from './kept-texts.ts'
 import { TypedQueries, type TypedQuery } from './typed-queries.ts'
 
 // A query counts if its caller does not change it for four to eight seconds.
-const periodMs = 4_000
+export const countingPeriod = { ms: 4_000 }
 /** Then it waits so long for another process to which a balancer has sent further keystrokes. */
 const waitingPeriods = 2
 const typedMs = 30_000
@@ -64,7 +64,7 @@ export class QueryRecorder {
       failure: (cause) => `What people search for cannot be counted (${cause})`,
       recovery: 'What people search for is counted again',
     })
-    this.#timer = setInterval(() => this.#endPeriod(), periodMs).unref()
+    this.#timer = setInterval(() => this.#endPeriod(), countingPeriod.ms).unref()
   }
 
   /** Remembers a search. Does not wait. */
