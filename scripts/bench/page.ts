@@ -82,7 +82,7 @@ ${formatFaults(faults)}
 make benchmarks
 \`\`\`
 
-It needs HAProxy, Redis, Chromium and a machine that does nothing else, and replaces this page.
+It needs HAProxy, Redis and a machine that does nothing else, and replaces this page.
 \`node scripts/bench/run.ts --help\` lists the scenarios. It exits with 1 if a bar is missed.
 `
 }

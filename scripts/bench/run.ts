@@ -14,7 +14,6 @@ const scenarios: Record<string, string> = {
   builds: 'building the search index and single changes, next to direct uploads',
   faults: 'failed answers while servers and programs are killed (needs HAProxy)',
   'csv-parser': 'our parser of CSV, next to csv-parse',
-  palette: 'from a key press to painted results in Chromium',
   relevance: 'how often a known product is found, next to Meilisearch’s default settings',
 }
 
