@@ -1,8 +1,8 @@
 // Translates single words between Spanish and English, for query words that no product contains.
 //
-// The pairs are in spanish-english-words.csv, which scripts/generate-word-translations.ts
-// generates. There may be thousands, because only a second search request uses them. Trade
-// synonyms, in contrast, slow every search.
+// The pairs are in spanish-english-words.csv. They were linked in the names of the EU's procurement
+// vocabulary (competitive linking, Melamed 2000). There may be thousands, because only a second
+// search request uses them. Trade synonyms, in contrast, slow every search.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { everyWord } from '../words/word-rules.ts'
@@ -28,7 +28,7 @@ export function translateWord(word: string, hidden: ReadonlySet<string>): string
 }
 
 /** Splits a text into folded words of the letters a to z and digits, as the CSV file has them. */
-export function splitIntoDictionaryWords(text: string): string[] {
+function splitIntoDictionaryWords(text: string): string[] {
   return normalizeText(text).text.match(/[a-z0-9]+/g) ?? []
 }
 
