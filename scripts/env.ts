@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { readCompany } from '../src/company/company-file.ts'
 import { deriveIndexerKey, deriveSearchKey } from '../src/indexing/keys.ts'
-import { runCommand } from './cli/command.ts'
+import { type CommandContext, defineProgram, processContext } from './cli/command.ts'
 import {
   addToEnv,
   createEngineKeys,
@@ -85,14 +85,14 @@ const settings = [
   'LOG_LEVEL',
 ] as const
 
-await runCommand(
+export const env = defineProgram(
   help,
   { 'without-containers': { type: 'boolean', default: false } },
-  async ({ 'without-containers': isWithoutContainers }) => {
-    if (isWithoutContainers) prepareServicesEnv()
-    else prepareComposeEnv()
-    prepareCompanyFile()
-    console.log(
+  async ({ 'without-containers': isWithoutContainers }, _words, context) => {
+    if (isWithoutContainers) prepareServicesEnv(context)
+    else prepareComposeEnv(context)
+    prepareCompanyFile(context)
+    context.printLine(
       isWithoutContainers
         ? 'Next: docs/operations/without-containers.md, "Databases".'
         : 'Next: docker compose up',
@@ -101,9 +101,10 @@ await runCommand(
   },
 )
 
-function prepareComposeEnv(): void {
-  if (existsSync('.env')) {
-    completeExistingEnv('docker compose', secrets, settings, {
+function prepareComposeEnv(context: CommandContext): void {
+  const file = join(context.directory, '.env')
+  if (existsSync(file)) {
+    completeExistingEnv(context, 'docker compose', secrets, settings, {
       API_PASSWORD: createSecret,
       INDEXER_PASSWORD: createSecret,
       IMPORTER_PASSWORD: createSecret,
@@ -111,22 +112,24 @@ function prepareComposeEnv(): void {
     })
     return
   }
-  writeAtomically('.env', createComposeEnv(), 0o600)
-  console.log(
+  writeAtomically(file, createComposeEnv(), 0o600)
+  context.printLine(
     'Wrote .env. Keep it with your backups: ' +
       'the database only accepts the password that it was created with.',
   )
 }
 
-function prepareServicesEnv(): void {
-  if (existsSync('.env')) {
-    completeExistingEnv('the services', requiredByServices, optionalForServices, {})
+function prepareServicesEnv(context: CommandContext): void {
+  const file = join(context.directory, '.env')
+  if (existsSync(file)) {
+    completeExistingEnv(context, 'the services', requiredByServices, optionalForServices, {})
     return
   }
   const { text, ownerPassword } = createServicesEnv()
-  writeAtomically('create-database.sql', createDatabaseSql(ownerPassword), 0o600)
-  writeAtomically('.env', text, 0o600)
-  console.log(
+  const databaseFile = join(context.directory, 'create-database.sql')
+  writeAtomically(databaseFile, createDatabaseSql(ownerPassword), 0o600)
+  writeAtomically(file, text, 0o600)
+  context.printLine(
     'Wrote .env and create-database.sql. Keep .env with your backups. ' +
       'Run create-database.sql once as an administrator of PostgreSQL, then delete it.',
   )
@@ -134,33 +137,36 @@ function prepareServicesEnv(): void {
 
 /** Adds what an older .env lacks. Throws, and changes nothing, if it cannot be completed. */
 function completeExistingEnv(
+  { directory, printLine }: CommandContext,
   user: string,
   required: readonly string[],
   optional: readonly SettingName[],
   creators: Record<string, () => string>,
 ): void {
-  const text = readFileSync('.env', 'utf8')
+  const file = join(directory, '.env')
+  const text = readFileSync(file, 'utf8')
   const env = parseEnv(text)
   const added = findMissingSecrets(env, required, creators)
   checkEnv({ ...env, ...added }, user, required)
   const newSettings = optional.filter((name) => !(name in env))
   if (Object.keys(added).length === 0 && newSettings.length === 0) {
-    console.log('.env exists and is complete: nothing was changed.')
+    printLine('.env exists and is complete: nothing was changed.')
     return
   }
-  const { mode } = statSync('.env')
-  writeAtomically('.env', addToEnv(text, added, newSettings.flatMap(describeSetting)), mode & 0o777)
+  const { mode } = statSync(file)
+  writeAtomically(file, addToEnv(text, added, newSettings.flatMap(describeSetting)), mode & 0o777)
   const names = [...Object.keys(added), ...newSettings].join(', ')
-  console.log(`.env exists. Added what it lacked: ${names}. Nothing else was changed.`)
+  printLine(`.env exists. Added what it lacked: ${names}. Nothing else was changed.`)
 }
 
-function prepareCompanyFile(): void {
+function prepareCompanyFile({ directory, printLine }: CommandContext): void {
+  const file = join(directory, 'company.json')
   const example = join(import.meta.dirname, '../company.example.json')
-  const isNew = !existsSync('company.json')
+  const isNew = !existsSync(file)
   // The file is not secret, and the service in its container runs as another user.
-  if (isNew) writeAtomically('company.json', readFileSync(example, 'utf8'), 0o644)
-  const { baseCurrency, timeZone } = readCompany('company.json')
-  console.log(
+  if (isNew) writeAtomically(file, readFileSync(example, 'utf8'), 0o644)
+  const { baseCurrency, timeZone } = readCompany(file)
+  printLine(
     isNew
       ? 'Wrote company.json, a fictional company. Replace it with your own before you send the ' +
           'first quote. ' +
@@ -238,3 +244,5 @@ function findMissingSecrets(
       .filter((entry): entry is [string, string] => entry[1] !== undefined),
   )
 }
+
+if (import.meta.main) process.exitCode = await env(processContext)

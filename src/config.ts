@@ -61,14 +61,18 @@ const importerSources = { DATABASE_URL: ['IMPORTER_DATABASE_URL', 'DATABASE_URL'
  * Returns the settings of the API server. This function and the following ones throw one error that
  * lists every missing or invalid setting.
  */
-export const readServerConfig = (): ServerConfig =>
-  readSettings(ServerSettings, { DATABASE_URL: ['API_DATABASE_URL', 'DATABASE_URL'] })
+export const readServerConfig = (env: Env = process.env): ServerConfig =>
+  readSettings(ServerSettings, { DATABASE_URL: ['API_DATABASE_URL', 'DATABASE_URL'] }, env)
 /** Returns the settings of scripts/indexer.ts. */
-export const readIndexerConfig = (): IndexerConfig =>
-  readSettings(IndexerSettings, {
-    DATABASE_URL: ['INDEXER_DATABASE_URL', 'DATABASE_URL'],
-    MEILI_INDEXER_KEY: ['MEILI_INDEXER_KEY', 'MEILI_MASTER_KEY'],
-  })
+export const readIndexerConfig = (env: Env = process.env): IndexerConfig =>
+  readSettings(
+    IndexerSettings,
+    {
+      DATABASE_URL: ['INDEXER_DATABASE_URL', 'DATABASE_URL'],
+      MEILI_INDEXER_KEY: ['MEILI_INDEXER_KEY', 'MEILI_MASTER_KEY'],
+    },
+    env,
+  )
 /** Returns the settings of the scripts that connect to the database as its owner. */
 export const readDatabaseConfig = (env: Env): Static<typeof DatabaseSettings> =>
   readSettings(DatabaseSettings, {}, env)

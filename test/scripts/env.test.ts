@@ -1,6 +1,5 @@
 // .env.example documents every setting, and `make env` writes a .env that docker compose and
 // Meilisearch accept.
-import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   copyFileSync,
@@ -12,12 +11,15 @@ import {
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import t from 'tap'
+import { env } from '../../scripts/env.ts'
 import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { readCompany } from '../../src/company/company-file.ts'
 import { Settings } from '../../src/config/settings-schema.ts'
+import { readIndexerConfig, readMigrateConfig, readServerConfig } from '../../src/config.ts'
 import { defaultConnections, searchConnections } from '../../src/database/postgres-pool.ts'
 import { openIndexingClient } from '../../src/indexing/engine.ts'
 import { ensurePermanentKeys } from '../../src/indexing/keys.ts'
+import { runInProcess } from '../support/run-in-process.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -79,7 +81,7 @@ t.test(
   'make env writes .env for its owner only and a valid company file, and never changes them',
   async (t) => {
     const directory = createTemporaryDirectory(t, 'env')
-    const first = runEnv(directory)
+    const first = await runEnv(directory)
     t.equal(first.status, 0, first.stderr)
     t.match(
       first.stdout,
@@ -103,13 +105,13 @@ t.test(
     })
 
     const before = contents(directory)
-    const second = runEnv(directory)
+    const second = await runEnv(directory)
     t.equal(second.status, 0, second.stderr)
     t.match(second.stdout, /\.env exists.*company\.json exists/s)
     t.same(contents(directory), before)
 
     const otherDirectory = createTemporaryDirectory(t, 'env')
-    runEnv(otherDirectory)
+    await runEnv(otherDirectory)
     const secrets = [directory, otherDirectory].flatMap((directory) => {
       const written = readEnv(directory)
       return [...composeOnly, 'MEILI_MASTER_KEY', 'MEILI_INDEXER_KEY', 'MEILI_SEARCH_KEY'].map(
@@ -127,38 +129,30 @@ t.test(
 t.test('make env MODE=without-containers writes settings that every program accepts', async (t) => {
   const directory = createTemporaryDirectory(t, 'env')
   const run = () => runEnv(directory, '--without-containers')
-  const first = run()
+  const first = await run()
   t.equal(first.status, 0, first.stderr)
   t.match(first.stdout, /create-database\.sql.*without-containers\.md/s)
   t.same(readdirSync(directory).sort(), ['.env', 'company.json', 'create-database.sql'])
   for (const file of ['.env', 'create-database.sql'])
     t.equal(statSync(join(directory, file)).mode & 0o777, 0o600, file)
-  const env = readEnv(directory)
-  const { password } = new URL(env.DATABASE_URL ?? '')
+  const written = readEnv(directory)
+  const { password } = new URL(written.DATABASE_URL ?? '')
   t.ok(readFileSync(join(directory, 'create-database.sql'), 'utf8').includes(`'${password}'`))
-  const config = join(root, 'src/config.ts')
-  for (const reader of ['readServerConfig', 'readIndexerConfig', 'readMigrateConfig']) {
-    const program = `import { ${reader} } from '${config}'; ${reader}()`
-    const { status, stderr } = spawnSync(
-      process.execPath,
-      ['--env-file=.env', '--input-type=module', '-e', program],
-      { cwd: directory, encoding: 'utf8', env: {} },
-    )
-    t.equal(status, 0, `${reader}: ${stderr}`)
-  }
+  for (const read of [readServerConfig, readIndexerConfig, readMigrateConfig])
+    t.doesNotThrow(() => read(written))
   const before = contents(directory)
-  const second = run()
+  const second = await run()
   t.equal(second.status, 0, second.stderr)
   t.match(second.stdout, /\.env exists and is complete/)
   t.same(contents(directory), before)
   const text = readFileSync(join(directory, '.env'), 'utf8')
   writeFileSync(join(directory, '.env'), text.replace(/^MEILI_URL=.*$/m, ''))
-  t.match(run(), { status: 1, stderr: /the services needs? MEILI_URL/ })
+  t.match(await run(), { status: 1, stderr: /the services needs? MEILI_URL/ })
 })
 
 t.test('make env adds what an older .env lacks, and keeps what it has', async (t) => {
   const directory = createTemporaryDirectory(t, 'env')
-  runEnv(directory)
+  await runEnv(directory)
   const file = join(directory, '.env')
   const complete = readFileSync(file, 'utf8')
   const older = `${complete
@@ -167,7 +161,7 @@ t.test('make env adds what an older .env lacks, and keeps what it has', async (t
     .replace(/^PORT=.*$/m, 'PORT=8080 # ours')}# The end, without a line break.`
   writeFileSync(file, older)
   chmodSync(file, 0o640)
-  const { status, stdout, stderr } = runEnv(directory)
+  const { status, stdout, stderr } = await runEnv(directory)
   t.equal(status, 0, stderr)
   t.match(
     stdout,
@@ -183,7 +177,7 @@ t.test('make env adds what an older .env lacks, and keeps what it has', async (t
   for (const name of ['API_PASSWORD', 'IMPORTER_PASSWORD'])
     t.match(after[name], /^[A-Za-z0-9_-]{43}$/, name)
   t.equal(after.POSTGRES_PASSWORD, before.POSTGRES_PASSWORD)
-  const again = runEnv(directory)
+  const again = await runEnv(directory)
   t.match(again.stdout, '.env exists and is complete')
   t.equal(readFileSync(file, 'utf8'), text)
 })
@@ -200,7 +194,7 @@ t.test(
         'MEILI_SEARCH_KEY=of-another-key\n',
     )
     const before = contents(directory)
-    const { status, stderr } = runEnv(directory)
+    const { status, stderr } = await runEnv(directory)
     t.equal(status, 1)
     t.match(
       stderr,
@@ -215,7 +209,7 @@ t.test('make env reports the problems of an existing company file', async (t) =>
   const file = join(directory, 'company.json')
   copyFileSync(join(root, 'company.example.json'), file)
   writeFileSync(file, readFileSync(file, 'utf8').replace('Europe/Madrid', 'Europe/Atlantis'))
-  const { status, stderr } = runEnv(directory)
+  const { status, stderr } = await runEnv(directory)
   t.equal(status, 1)
   t.match(stderr, /company\.json is not valid.*Europe\/Atlantis is not an IANA time zone/s)
 })
@@ -224,7 +218,7 @@ t.test(
   'the search key of .env is the one that Meilisearch derives, and it can only search',
   async (t) => {
     const directory = createTemporaryDirectory(t, 'env')
-    runEnv(directory)
+    await runEnv(directory)
     const { MEILI_MASTER_KEY: masterKey = '', MEILI_SEARCH_KEY: key = '' } = readEnv(directory)
     const server = await startMeilisearch({ directory: join(directory, 'meilisearch'), masterKey })
     t.teardown(server.stop)
@@ -254,13 +248,9 @@ t.test(
 )
 
 /** Runs scripts/env.ts in `directory` with a strict umask. */
-function runEnv(
-  directory: string,
-  ...options: string[]
-): { status: number | null; stdout: string; stderr: string } {
-  const script = join(root, 'scripts/env.ts')
-  const args = ['-c', 'umask 077; exec "$0" "$@"', process.execPath, script, ...options]
-  return spawnSync('/bin/sh', args, { cwd: directory, encoding: 'utf8' })
+async function runEnv(directory: string, ...options: string[]) {
+  const umask = process.umask(0o077)
+  return runInProcess(env, options, { directory }).finally(() => process.umask(umask))
 }
 
 const readEnv = (directory: string) => parseEnv(readFileSync(join(directory, '.env'), 'utf8'))

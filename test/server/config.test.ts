@@ -25,21 +25,10 @@ const requiredSettings = {
   MEILI_SEARCH_KEY: 'a-key-that-only-searches',
 }
 
-/** Reads the settings of the API from this environment only. */
-function readSettings(env: Record<string, string>): ReturnType<typeof readServerConfig> {
-  const originalEnvironment = process.env
-  process.env = env
-  try {
-    return readServerConfig()
-  } finally {
-    process.env = originalEnvironment
-  }
-}
-
 /** Returns the message of the error, or an empty string if the settings are valid. */
 function configurationError(env: Record<string, string>): string {
   try {
-    readSettings(env)
+    readServerConfig(env)
     return ''
   } catch (error) {
     return (error as Error).message
@@ -95,7 +84,7 @@ t.test('names every missing or invalid setting in one error, with its descriptio
 t.test('TRUST_PROXY accepts what Fastify accepts, but no netmask, and nothing else', async (t) => {
   const accepts = (entry: string) => {
     try {
-      readSettings({ ...requiredSettings, TRUST_PROXY: entry })
+      readServerConfig({ ...requiredSettings, TRUST_PROXY: entry })
       return true
     } catch {
       return false
@@ -120,10 +109,10 @@ t.test('TRUST_PROXY accepts what Fastify accepts, but no netmask, and nothing el
 })
 
 t.test('returns the name and URL of each search engine', async (t) => {
-  t.same(getSearchEngines(readSettings(requiredSettings)), [
+  t.same(getSearchEngines(readServerConfig(requiredSettings)), [
     { name: 'main', url: 'http://host:7700' },
   ])
-  const config = readSettings({
+  const config = readServerConfig({
     ...requiredSettings,
     SEARCH_ENGINE: 'first',
     MORE_SEARCH_ENGINES: 'second=http://b:7700/?a=b, third=https://c',
@@ -149,14 +138,14 @@ t.test('an address that stands for all addresses is no host of the public URL', 
       false,
     ],
   ] as const) {
-    const config = readSettings({ ...requiredSettings, ...env })
+    const config = readServerConfig({ ...requiredSettings, ...env })
     t.equal(getPublicBaseUrl(config), url, JSON.stringify(env))
     t.equal(isPublicHostUnknown(config), isUnknown, JSON.stringify(env))
   }
 })
 
 t.test('treats an empty setting as missing', async (t) => {
-  const { PORT, REDIS_URL, ANONYMOUS_SCOPES, SERVE_DOCS } = readSettings({
+  const { PORT, REDIS_URL, ANONYMOUS_SCOPES, SERVE_DOCS } = readServerConfig({
     ...requiredSettings,
     PORT: '',
     REDIS_URL: '',
@@ -171,7 +160,7 @@ t.test(
   async (t) => {
     const DATABASE_URL_FILE = createFile('database-url', 'postgres://u:from-file@host/db\n')
     t.equal(
-      readSettings({ ...requiredSettings, DATABASE_URL: '', DATABASE_URL_FILE }).DATABASE_URL,
+      readServerConfig({ ...requiredSettings, DATABASE_URL: '', DATABASE_URL_FILE }).DATABASE_URL,
       'postgres://u:from-file@host/db',
     )
     t.match(
@@ -194,7 +183,7 @@ t.test(
       /MEILI_SEARCH_KEY is missing/,
     )
     t.equal(
-      readSettings({ ...requiredSettings, PORT_FILE: createFile('port', '1') }).PORT,
+      readServerConfig({ ...requiredSettings, PORT_FILE: createFile('port', '1') }).PORT,
       3000,
       'other settings are read from the environment only',
     )

@@ -12,12 +12,18 @@ export type Ended = { status: number; stdout: string; stderr: string }
 export async function runInProcess<More extends object = object>(
   program: Program<CommandContext & More>,
   args: string[],
-  { env = {}, input = '', ...more }: { env?: NodeJS.Dict<string>; input?: string | Buffer } & More,
+  {
+    env = {},
+    directory = process.cwd(),
+    input = '',
+    ...more
+  }: { env?: NodeJS.Dict<string>; directory?: string; input?: string | Buffer } & More,
 ): Promise<Ended> {
   const printed = { stdout: '', stderr: '' }
   const context: CommandContext = {
     args,
     env,
+    directory,
     openInput: () => Readable.from([Buffer.from(input)]),
     printLine: (line) => {
       printed.stdout += `${line}\n`
