@@ -33,7 +33,6 @@ import {
 import { type DemoServers, startDemoServers } from './demo/servers.ts'
 import { makeDirectory } from './servers/data-directory.ts'
 import { choosePort } from './servers/free-port.ts'
-import type { RunningServer } from './servers/running-server.ts'
 
 const help = `
 Usage: node scripts/demo.ts        (or: make demo)
@@ -68,22 +67,23 @@ await runCommand(help, {}, async () => {
   // A second signal ends this process at once. Its children then stop by themselves.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
   makeDirectory(directory)
-  const servers: RunningServer[] = []
+  let servers: DemoServers | undefined
   const programs: RunningProgram[] = []
   try {
     reportProgress('starting PostgreSQL, Meilisearch and Redis')
-    const urls = await startDemoServers(directory, servers, reportProgress)
+    const started = await startDemoServers(directory, reportProgress)
+    servers = started
     deleteShellFile(directory)
     if (stop.signal.aborted) return 0
     const aborted = new Promise<undefined>((resolve) =>
       stop.signal.addEventListener('abort', () => resolve(undefined), { once: true }),
     )
-    const serverEnded = Promise.race(servers.map(({ exited }) => exited)).then(fail)
+    const serverEnded = Promise.race(started.running.map(({ exited }) => exited)).then(fail)
     const start = async () => {
-      const demo = await prepare(urls, ports, directory, stop.signal)
+      const demo = await prepare(started, ports, directory, stop.signal)
       // Thrown, so that no program is started.
       stop.signal.throwIfAborted()
-      programs.push(...startPrograms(urls, ports, demo, directory))
+      programs.push(...startPrograms(started, ports, demo, directory))
       const programEnded = Promise.race(programs.map(({ exited }) => exited)).then(fail)
       await Promise.race([untilReady(ports, directory, reportProgress, stop.signal), programEnded])
       return { demo, programEnded }
@@ -100,7 +100,7 @@ await runCommand(help, {}, async () => {
     stop.abort()
     reportProgress('stopping')
     await Promise.all(programs.map((program) => program.stop()))
-    await Promise.all(servers.map((server) => server.stop()))
+    await servers?.stop()
   }
 })
 

@@ -7,8 +7,8 @@ import { stringify } from 'yaml'
 import { runCommand, UsageError } from './cli/command.ts'
 import { spawnChild } from './servers/child-lifetime.ts'
 import { findChromium } from './servers/chromium.ts'
+import { startTestServers } from './servers/servers.ts'
 import { makeTestDirectory, removeTestDirectory } from './servers/test-directory.ts'
-import { startServers } from './servers/test-servers.ts'
 
 /** Each kind of test file has a target of the Makefile. Its files end with `.KIND.ts`. */
 const kinds = ['test', 'local', 'browser', 'cluster', 'operations', 'endurance']
@@ -53,7 +53,7 @@ await runCommand(help, options, async ({ kind }, given) => {
   const processes = kind === 'browser' ? browserProcessCount : processCount
   const directory = await makeTestDirectory()
   try {
-    const servers = await startServers(directory, Math.min(processes, files.length), log)
+    const servers = await startTestServers(directory, Math.min(processes, files.length), log)
     const env = {
       TEST_SERVERS: JSON.stringify(servers),
       TMPDIR: directory,

@@ -19,8 +19,8 @@ import { registerIndex } from '../../src/indexing/registration.ts'
 import { nameWithVersion } from '../../src/search-engine/index-name.ts'
 import { rebuildIndex } from '../../test/support/database/leased-target.ts'
 import { choosePort } from '../servers/free-port.ts'
+import { startTestServers, type TestServers } from '../servers/servers.ts'
 import { spawnProgram } from '../servers/service.ts'
-import { startServers, type TestServers } from '../servers/test-servers.ts'
 import type { Product } from './data/catalogues.ts'
 
 export const root = join(import.meta.dirname, '../..')
@@ -67,7 +67,7 @@ export async function runBench(
   const run: BenchRun = { measured: [], times: [] }
   const closers: (() => unknown)[] = [() => rm(directory, { recursive: true, force: true })]
   try {
-    const servers = await startServers(directory, 1)
+    const servers = await startTestServers(directory, 1)
     closers.push(() => servers.stop())
     await measure({
       servers,

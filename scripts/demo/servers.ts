@@ -5,55 +5,31 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { openDatabase } from '../../src/database/postgres-pool.ts'
 import { checkPostgres } from '../../src/database/wait-for-postgres.ts'
-import { startMeilisearch } from '../servers/meilisearch.ts'
-import { startPostgres } from '../servers/postgres.ts'
-import { startRedis } from '../servers/redis.ts'
-import type { ReportProgress, RunningServer } from '../servers/running-server.ts'
+import type { ReportProgress } from '../servers/running-server.ts'
+import { type Servers, startServers } from '../servers/servers.ts'
 
-export type DemoServers = {
-  databaseUrl: string
-  redisUrl: string | undefined
-  meiliUrl: string
-  meiliMasterKey: string
-}
+export type DemoServers = Omit<Servers, 'meiliUrls'> & { meiliUrl: string }
 
 /** Half a million rows are imported in one transaction. */
 const settings = { shared_buffers: '256MB', max_wal_size: '2GB', checkpoint_timeout: '15min' }
 const databaseName = 'trade_quotes'
 
-/**
- * Starts the servers that DATABASE_URL, REDIS_URL and MEILI_URL do not name, and adds them to
- * `started`. If it throws, none of them is starting any more.
- */
+/** Starts what the environment does not name, with the database of the demo. */
 export async function startDemoServers(
   directory: string,
-  started: RunningServer[],
   reportProgress: ReportProgress,
 ): Promise<DemoServers> {
-  const { DATABASE_URL, REDIS_URL, MEILI_URL, MEILI_MASTER_KEY } = process.env
-  if (MEILI_URL && !MEILI_MASTER_KEY)
-    throw new Error(
-      'MEILI_URL is set but MEILI_MASTER_KEY is not: the demo needs it to build the index.',
-    )
+  const { DATABASE_URL } = process.env
   if (DATABASE_URL) await requireReachable(DATABASE_URL)
-  const masterKey =
-    (MEILI_URL && MEILI_MASTER_KEY) || readOrCreateSecret(join(directory, 'meili-master-key'))
-  const options = (name: string) => ({ directory: join(directory, name), reportProgress })
-  const results = await Promise.allSettled([
-    DATABASE_URL ? null : startPostgres({ ...options('postgres'), settings }),
-    REDIS_URL ? null : startRedis(options('redis')),
-    MEILI_URL ? null : startMeilisearch({ ...options('meilisearch'), masterKey }),
-  ])
-  const [postgres, redis, engine] = results.map((result) =>
-    result.status === 'fulfilled' ? result.value : null,
-  )
-  for (const server of [postgres, redis, engine]) if (server) started.push(server)
-  for (const result of results) if (result.status === 'rejected') throw result.reason
-  return {
-    databaseUrl: postgres ? await createDemoDatabase(postgres.url) : (DATABASE_URL ?? ''),
-    redisUrl: redis?.url ?? REDIS_URL,
-    meiliUrl: engine?.url ?? MEILI_URL ?? '',
-    meiliMasterKey: masterKey,
+  const masterKey = readOrCreateSecret(join(directory, 'meili-master-key'))
+  const servers = await startServers({ directory, settings, masterKey, reportProgress })
+  const [meiliUrl = ''] = servers.meiliUrls
+  try {
+    const databaseUrl = DATABASE_URL || (await createDemoDatabase(servers.databaseUrl))
+    return { ...servers, databaseUrl, meiliUrl }
+  } catch (error) {
+    await servers.stop()
+    throw error
   }
 }
 

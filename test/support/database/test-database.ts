@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import tap from 'tap'
-import { startServers, type TestServers } from '../../../scripts/servers/test-servers.ts'
+import { startTestServers, type TestServers } from '../../../scripts/servers/servers.ts'
 import { recordCompany } from '../../../src/company/company-record.ts'
 import type { FailoverPool } from '../../../src/database/failover/failover-pool.ts'
 import { type Database, openDatabase, openPool } from '../../../src/database/postgres-pool.ts'
@@ -32,7 +32,7 @@ export async function servers(): Promise<Omit<TestServers, 'stop'>> {
   if (TEST_SERVERS) return JSON.parse(TEST_SERVERS) as TestServers
   running ??= (async () => {
     const directory = await mkdtemp(join(tmpdir(), 'tqs-test-'))
-    const started = await startServers(directory, 1)
+    const started = await startTestServers(directory, 1)
     tap.teardown(async () => {
       await started.stop()
       await rm(directory, { recursive: true, force: true })
