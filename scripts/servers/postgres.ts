@@ -125,12 +125,7 @@ async function createCluster(
   )
   if (status === 0) return renameSync(temporary, data)
   rmSync(temporary, { recursive: true, force: true })
-  throw startupError({
-    name,
-    directory: place.directory,
-    how: `could not create its cluster (initdb: exit status ${status})`,
-    log: output,
-  })
+  throw startupError(name, `could not create its cluster (initdb: exit status ${status})`, output)
 }
 
 /**

@@ -62,16 +62,7 @@ export async function waitForServersBelow(root: string): Promise<void> {
   }
 }
 
-/** Whether a server is running on the directory. */
-export function isRunning(directory: string): boolean {
-  const run = readRun(directory)
-  return run !== undefined && isAlive(run.server)
-}
-
-/**
- * Returns undefined for a missing or an incomplete file. A full disk may leave an incomplete one,
- * but then the server was stopped at once.
- */
+/** Returns undefined for a missing or an incomplete file. */
 function readRun(directory: string): Run | undefined {
   try {
     return JSON.parse(readFileSync(runFile(directory), 'utf8')) as Run

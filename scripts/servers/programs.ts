@@ -82,7 +82,11 @@ export type FoundProgram = {
   unpacked?: string
 }
 
-type WantedProgram = DebianPackage & {
+type WantedProgram = {
+  /** Of its Debian package. */
+  name: string
+  /** For messages. */
+  title: string
   /** Names that the program may have on the PATH, the best first. */
   programNames: string[]
   /** Where the package has its program. */
@@ -98,11 +102,12 @@ export const unpackDirectory = (name: string) =>
 /** Finds the program, or installs it. Returns null, after one line of progress, if that fails. */
 export async function findProgram(
   wanted: WantedProgram,
-  { reportProgress, path, unpackTo }: Finding,
+  finding: Finding,
 ): Promise<FoundProgram | null> {
+  const { reportProgress, path, unpackTo } = finding
   const found = findInstalled(wanted, path, unpackTo)
   if (found !== null) return found
-  const problem = await installDebianPackage(wanted, unpackTo, path, reportProgress)
+  const problem = await unpackPackage(wanted, finding)
   const installed = findInstalled(wanted, path, unpackTo)
   if (installed === null)
     reportProgress(
@@ -159,9 +164,6 @@ function libraryPath(unpacked: string | undefined): NodeJS.ProcessEnv {
 /** Behind a firewall that drops packets, apt-get would retry for many minutes. */
 const installTimeoutMs = 60_000
 
-/** The exit status of policy-rc.d for "do not start the service". */
-const serviceForbiddenStatus = 101
-
 const aptOptions = [
   'Acquire::Retries=1',
   'Acquire::http::Timeout=10',
@@ -169,99 +171,55 @@ const aptOptions = [
   'DPkg::Lock::Timeout=60',
 ].flatMap((option) => ['-o', option])
 
-/** The name of a package, and the title of its program for messages. */
-export type DebianPackage = { name: string; title: string }
-
 /**
- * Installs the package, or unpacks it into `directory`, within a minute. Returns the problem, or
- * undefined on success. `path` is where to find apt-get.
+ * Unpacks the package, and those that it needs and the system lacks, into `directory` within a
+ * minute. Returns the problem, or undefined on success. `path` is where to find apt-get.
  */
-export async function installDebianPackage(
-  debianPackage: DebianPackage,
-  directory: string,
-  path: string,
-  reportProgress: ReportProgress,
+async function unpackPackage(
+  { name, title }: WantedProgram,
+  { path, unpackTo, reportProgress }: Finding,
 ): Promise<string | undefined> {
   if (spawnSync('apt-get', ['--version'], { env: { PATH: path } }).status !== 0)
     return 'not on the PATH, and there is no apt-get to install it'
+  reportProgress(`${title} is missing: unpacking the package ${name} (about ten seconds)`)
+  mkdirSync(dirname(unpackTo), { recursive: true })
+  const work = mkdtempSync(`${unpackTo}-`)
   const deadline = AbortSignal.timeout(installTimeoutMs)
   try {
-    const mayInstall = process.getuid?.() === 0 && packagesStartNoServices(debianPackage)
-    if (mayInstall && (await install(debianPackage, deadline, reportProgress))) return undefined
-    return await unpack(debianPackage, { directory, deadline, reportProgress })
-  } catch (error) {
-    return deadline.aborted ? 'its packages did not arrive within a minute' : String(error)
-  }
-}
-
-/** Container images forbid packages to start services. Elsewhere they would start the server. */
-const packagesStartNoServices = ({ name }: DebianPackage) =>
-  spawnSync('/usr/sbin/policy-rc.d', [name, 'start']).status === serviceForbiddenStatus
-
-async function install(
-  { name, title }: DebianPackage,
-  deadline: AbortSignal,
-  reportProgress: ReportProgress,
-): Promise<boolean> {
-  reportProgress(`${title} is missing: installing the package ${name} (about ten seconds)`)
-  const args = ['install', '-y', '--no-install-recommends', name]
-  if ((await runApt(args, deadline)).status === 0) return true
-  reportProgress('updating the package list first')
-  await runApt(['update'], deadline)
-  return (await runApt(args, deadline)).status === 0
-}
-
-type Unpacking = { directory: string; deadline: AbortSignal; reportProgress: ReportProgress }
-
-async function unpack(
-  { name, title }: DebianPackage,
-  { directory, deadline, reportProgress }: Unpacking,
-): Promise<string | undefined> {
-  reportProgress(`${title} is missing: unpacking the package ${name} (about ten seconds)`)
-  mkdirSync(dirname(directory), { recursive: true })
-  const work = mkdtempSync(`${directory}-`)
-  try {
-    let problem = await download(name, { work, options: [], deadline })
-    if (problem !== undefined) {
-      // The system's package list is missing or outdated, and only root may update it.
-      reportProgress('downloading a package list first')
-      problem = await downloadWithOwnList(name, work, deadline)
-    }
+    const problem = await download(name, work, deadline)
     if (problem !== undefined) return problem
     for (const file of globSync('*.deb', { cwd: work })) {
       const { status, output } = await runChild('dpkg', ['-x', file, 'root'], { cwd: work })
       if (status !== 0) return output
     }
-    rmSync(directory, { recursive: true, force: true })
-    renameSync(join(work, 'root'), directory)
+    rmSync(unpackTo, { recursive: true, force: true })
+    renameSync(join(work, 'root'), unpackTo)
     return undefined
+  } catch (error) {
+    return deadline.aborted ? 'its packages did not arrive within a minute' : String(error)
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
 }
 
-async function downloadWithOwnList(
+/**
+ * Downloads the packages that a simulated installation names: exactly those that are missing. Uses
+ * a package list of its own, because that of the system may be missing, and only root updates it.
+ */
+async function download(
   name: string,
   work: string,
   deadline: AbortSignal,
 ): Promise<string | undefined> {
-  const options = [
-    '-o',
-    `Dir::State::lists=${join(work, 'lists')}`,
-    '-o',
-    `Dir::Cache=${join(work, 'cache')}`,
-  ]
   mkdirSync(join(work, 'lists/partial'), { recursive: true })
   mkdirSync(join(work, 'cache/archives/partial'), { recursive: true })
+  const options = [
+    `Dir::State::lists=${join(work, 'lists')}`,
+    `Dir::Cache=${join(work, 'cache')}`,
+    // Started by root, apt-get would run as a user who cannot enter this directory.
+    'APT::Sandbox::User=root',
+  ].flatMap((option) => ['-o', option])
   await runApt([...options, 'update'], deadline)
-  return download(name, { work, options, deadline })
-}
-
-/** Downloads the packages that a simulated installation names: exactly those that are missing. */
-async function download(
-  name: string,
-  { work, options, deadline }: { work: string; options: string[]; deadline: AbortSignal },
-): Promise<string | undefined> {
   const simulation = await runApt(
     [...options, '--simulate', 'install', '--no-install-recommends', name],
     deadline,

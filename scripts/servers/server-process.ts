@@ -1,6 +1,6 @@
 // Starts a server as a child process and stops it: shared by PostgreSQL, Meilisearch and Redis.
 import type { ChildProcess } from 'node:child_process'
-import { closeSync, openSync, readFileSync, statfsSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { spawnChild, watchExit } from './child-lifetime.ts'
@@ -41,24 +41,18 @@ const portAttempts = 3
 /** Starts a server and waits until it answers. Throws an error that shows the end of its log. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { name, reportProgress } = options
-  let { directory } = options
-  try {
-    const place = preparePlace(directory, name, reportProgress)
-    directory = place.directory
-    const previousPid = await stopPreviousRun(directory, name, reportProgress)
-    // Checked before the preparation, which may take seconds.
-    await choosePort(name, options.port)
-    const command = await options.prepare(place, previousPid)
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await launch(options, place, command, await choosePort(name, options.port))
-      } catch (error) {
-        const mayRetry = error instanceof PortInUse && options.port === undefined
-        if (!mayRetry || attempt === portAttempts) throw error
-      }
+  const place = preparePlace(options.directory, name, reportProgress)
+  const previousPid = await stopPreviousRun(place.directory, name, reportProgress)
+  // Checked before the preparation, which may take seconds.
+  await choosePort(name, options.port)
+  const command = await options.prepare(place, previousPid)
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await launch(options, place, command, await choosePort(name, options.port))
+    } catch (error) {
+      const mayRetry = error instanceof PortInUse && options.port === undefined
+      if (!mayRetry || attempt === portAttempts) throw error
     }
-  } catch (error) {
-    throw explainFullDisk(error, name, directory)
   }
 }
 
@@ -79,7 +73,13 @@ async function launch(
   })
   closeSync(output)
   const exit = watchExit(child)
-  const toError = (how: string) => startupError({ name, directory, port, how, logFile })
+  const toError = (how: string) => {
+    // A test may have deleted the directory of a server that it killed.
+    const log = existsSync(logFile) ? readFileSync(logFile, 'utf8') : ''
+    return /address (already )?in use|os error (98|48)\b/i.test(log)
+      ? new PortInUse(name, port)
+      : startupError(name, how, log)
+  }
   const exited = exit.endedUnexpectedly.then(
     (how) => toError(`(PID ${child.pid}) ended unexpectedly: ${how}`).message,
   )
@@ -105,64 +105,12 @@ async function launch(
 const hasEnded = (child: ChildProcess) =>
   child.pid === undefined || child.exitCode !== null || child.signalCode !== null
 
-type Circumstances = {
-  name: string
-  directory: string
-  /** What happened, as the rest of a sentence that begins with the name. */
-  how: string
-  port?: number
-} & ({ logFile: string } | { log: string })
-
 const shownLogLines = 12
-/** With less free space than this, a disk counts as full. */
-const leastFreeBytes = 1_000_000
 
-/** Makes the error for a server, or for a step of its preparation, that failed. */
-export function startupError(circumstances: Circumstances): Error {
-  const { name, directory, port, how } = circumstances
-  const log = 'log' in circumstances ? circumstances.log : readIfExists(circumstances.logFile)
-  const isFull =
-    /no space left on device|check free disk space|disk quota exceeded|os error 28\b/i.test(log) ||
-    freeBytes(directory) < leastFreeBytes
-  if (isFull) return fullDiskError(name, directory)
-  if (port !== undefined && /address (already )?in use|os error (98|48)\b/i.test(log))
-    return new PortInUse(name, port)
+/** Makes the error for a server that failed. `how` is the rest of a sentence after its name. */
+export function startupError(name: string, how: string, log: string): Error {
   const lastLines = log.trim().split('\n').slice(-shownLogLines)
   return new Error(
     `${name} ${how}. The end of its log:\n${lastLines.map((line) => `  ${line}`).join('\n')}`,
   )
-}
-
-/** Replaces the error of a file operation on a full disk. Returns any other error unchanged. */
-export function explainFullDisk(error: unknown, name: string, directory: string): unknown {
-  const isFull =
-    error instanceof Error &&
-    'code' in error &&
-    (error.code === 'ENOSPC' || error.code === 'EDQUOT')
-  return isFull ? fullDiskError(name, directory) : error
-}
-
-/** Meilisearch maps its files into memory: on a full disk it dies without a log message. */
-function freeBytes(directory: string): number {
-  try {
-    const { bavail, bsize } = statfsSync(directory)
-    return bavail * bsize
-  } catch {
-    // The directory does not exist: the disk is not known.
-    return Number.POSITIVE_INFINITY
-  }
-}
-
-const fullDiskError = (name: string, directory: string) =>
-  new Error(
-    `${name}: the disk that holds ${directory} is full. ` +
-      'Free some space there, or choose another directory.',
-  )
-
-function readIfExists(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
-  }
 }
