@@ -1,13 +1,13 @@
 // Runs the recipes of docs/integrating.md unchanged: curl, a generated TypeScript client, Python.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/database/add-quote.ts'
 import { testService } from '../support/service/test-service.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const document = readFileSync(join(import.meta.dirname, '../../docs/integrating.md'), 'utf8')
 const clientFolder = join(import.meta.dirname, 'client')
@@ -41,8 +41,7 @@ const env = {
   TQS_LINK: `${url}/quote/share/${token}`,
   TQS_TOKEN: token,
 }
-const directory = mkdtempSync(join(tmpdir(), 'tqs-integrating-'))
-t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const directory = createTemporaryDirectory(t, 'integrating')
 
 t.test('finds every recipe that is marked as tested', async (t) => {
   t.same([...recipes.keys()], ['curl', 'generate', 'typescript', 'python'])

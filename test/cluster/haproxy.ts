@@ -1,12 +1,12 @@
 // Starts HAProxy with the file that the documentation recommends, in front of three API processes.
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { giveTo } from '../../scripts/servers/data-directory.ts'
 import { findOnPath } from '../../scripts/servers/programs.ts'
 import { startServer } from '../../scripts/servers/server-process.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const requiredPrograms = [
   { names: ['haproxy'], debianPackage: 'haproxy' },
@@ -37,7 +37,7 @@ export async function startHaproxy(
   t: { teardown(fn: () => unknown): void },
   apis: readonly { url: string; opsUrl: string }[],
 ): Promise<Haproxy> {
-  const directory = mkdtempSync(join(tmpdir(), 'tqs-haproxy-'))
+  const directory = createTemporaryDirectory(t, 'haproxy')
   const port = await chooseFixedPort()
   const addresses = apis.flatMap(({ url, opsUrl }, index) => [
     [`API_${index + 1}`, new URL(url).host],
@@ -62,10 +62,7 @@ export async function startHaproxy(
       }
     },
   })
-  t.teardown(async () => {
-    await server.stop()
-    rmSync(directory, { recursive: true, force: true })
-  })
+  t.teardown(() => server.stop())
   return {
     url: server.url,
     readLog: () => readFileSync(join(directory, 'server.log'), 'utf8').trimEnd(),

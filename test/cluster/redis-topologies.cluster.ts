@@ -1,9 +1,7 @@
 // The service with each kind of Redis: a wrong one is noticed, and a failover loses nothing for
 // long.
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { chmod } from 'node:fs/promises'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { createStoreClass } from '../../src/rate-limits/rate-limit-store.ts'
@@ -17,6 +15,7 @@ import {
   startSentinels,
   unobserved,
 } from '../support/servers/redis-topologies.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 // Mostly waiting.
 t.jobs = 3
@@ -96,8 +95,7 @@ t.test('a wrong password is told by its code', async (t) => {
 })
 
 t.test('a Redis that loads its data is used as soon as it has loaded them', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'tqs-redis-loading-'))
-  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  const directory = createTemporaryDirectory(t, 'redis-loading')
   await chmod(directory, 0o777)
   const settings = [`dir ${directory}`, 'save ""', 'rdbcompression no']
   const filled = await startRedisServer(t, settings)

@@ -1,18 +1,17 @@
 // The errors of company.json name the field, what is expected and an example. The page that
 // describes the fields is complete.
 // Numbers such as S49 are those of the attacks in docs/security.md.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TSchema } from '@sinclair/typebox'
 import t from 'tap'
 import { defaultBrand } from '../../src/company/brand.ts'
 import { CompanyFile, readCompany } from '../../src/company/company-file.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const root = join(import.meta.dirname, '../..')
 const example = JSON.parse(readFileSync(join(root, 'company.example.json'), 'utf8'))
-const directory = mkdtempSync(join(tmpdir(), 'tqs-company-'))
-t.teardown(() => rmSync(directory, { recursive: true }))
+const directory = createTemporaryDirectory(t, 'company')
 
 function readProblems(changes: object): string[] {
   const file = join(directory, 'company.json')

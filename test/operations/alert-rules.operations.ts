@@ -1,14 +1,13 @@
 // Every alert rule fires on the metrics of its fault, and none on those of a service at rest.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse, stringify } from 'yaml'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const rulesFile = join(import.meta.dirname, '../../deploy/alerts.yml')
-const directory = mkdtempSync(join(tmpdir(), 'tqs-alerts-'))
-t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const directory = createTemporaryDirectory(t, 'alerts')
 
 /** The values of a series, one each minute, in the notation of promtool. */
 type Series = Record<string, string>

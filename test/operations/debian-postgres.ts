@@ -1,10 +1,10 @@
 // Starts the PostgreSQL of the distribution, which has pg_dump, pg_restore and psql, unlike that of
 // npm. It is also another major version.
 import { execFileSync } from 'node:child_process'
-import { chmodSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, globSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 export type DebianPostgres = {
   /** The folder of psql, pg_dump and so on. */
@@ -26,7 +26,7 @@ export async function startDebianPostgres(
   { ownerPassword = '' } = {},
 ): Promise<DebianPostgres> {
   const programs = findPrograms()
-  const directory = mkdtempSync(join(tmpdir(), 'tqs-debian-postgres-'))
+  const directory = createTemporaryDirectory(t, 'debian-postgres')
   const data = join(directory, 'data')
   const port = await chooseFixedPort()
   const isRoot = process.getuid?.() === 0
@@ -43,7 +43,6 @@ export async function startDebianPostgres(
     )
   if (isRoot) execFileSync('chown', ['postgres', directory])
   else chmodSync(directory, 0o700)
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   const passwordFile = join(directory, 'password')
   writeFileSync(passwordFile, ownerPassword)
   const access = ['--username=quotes', '--auth-local=trust', '--no-sync']

@@ -1,16 +1,7 @@
 // A running service with Prometheus, on which real faults are caused: an API process, an indexer,
 // and a proxy in front of each server. The rules are those of deploy/alerts.yml with shorter times.
 import type { ChildProcess } from 'node:child_process'
-import {
-  chmodSync,
-  closeSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -28,6 +19,7 @@ import { startProgram } from '../support/run-program.ts'
 import { startFaultyProxy } from '../support/servers/faulty-proxy.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
 import { startApi, testService } from '../support/service/test-service.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 type Targets = Record<'trade-quoting-service' | 'trade-quoting-service-indexer', number[]>
 
@@ -72,7 +64,7 @@ export type Prometheus = {
  * test is killed.
  */
 export async function startPrometheus(t: Test): Promise<Prometheus> {
-  const directory = mkdtempSync(join(tmpdir(), 'tqs-prometheus-'))
+  const directory = createTemporaryDirectory(t, 'prometheus')
   const targetFile = (job: string) => join(directory, `${job}.json`)
   const setTargets = (targets: Targets) => {
     for (const [job, ports] of Object.entries(targets))
@@ -152,10 +144,7 @@ export type FaultWorld = Awaited<ReturnType<typeof startFaultWorld>>
 
 /** Starts everything and waits until the index is built. It ends with the test. */
 export async function startFaultWorld(t: Test) {
-  const directory = mkdtempSync(join(tmpdir(), 'tqs-faults-'))
-  // As root the servers run under another account, which must be able to enter.
-  chmodSync(directory, 0o755)
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const directory = createTemporaryDirectory(t, 'faults')
   const { meiliMasterKey } = await servers()
   const redis = await startRedis({ directory: join(directory, 'redis') })
   if (!redis) throw new Error('Install redis-server.')

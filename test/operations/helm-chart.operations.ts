@@ -1,19 +1,18 @@
 // The Helm chart: what it renders is valid Kubernetes, secure, and stops and upgrades in order.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
 import { Settings } from '../../src/config/settings-schema.ts'
 import { stopMs } from '../../src/server.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const root = join(import.meta.dirname, '../..')
 const chart = join(root, 'deploy/helm/trade-quoting-service')
 const tools = join(import.meta.dirname, 'kubernetes-tools')
-const directory = mkdtempSync(join(tmpdir(), 'tqs-helm-'))
-t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const directory = createTemporaryDirectory(t, 'helm')
 
 type Manifest = {
   apiVersion: string

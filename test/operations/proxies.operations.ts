@@ -1,10 +1,9 @@
 // The files of deploy/proxy with TLS in front of two API processes: a rolling restart loses no
 // answer, and no log contains the token of a quote link.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:https'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -14,6 +13,7 @@ import { eventually } from '../support/eventually.ts'
 import { startProgram } from '../support/run-program.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
 import { testService } from '../support/service/test-service.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const root = join(import.meta.dirname, '../..')
 const host = 'quotes.company.example'
@@ -21,8 +21,7 @@ const host = 'quotes.company.example'
 const patienceMs = 60_000
 const token = 'gicVEdCZwRcDlDlRwXyrFwFbV1G17BTD2neJPoFZo-E'
 const service = await testService(t)
-const directory = mkdtempSync(join(tmpdir(), 'tqs-proxies-'))
-t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const directory = createTemporaryDirectory(t, 'proxies')
 writeCompanyFile(directory)
 const certificateOptions = [
   ...['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],

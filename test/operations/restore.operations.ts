@@ -1,7 +1,6 @@
 // The commands of the runbook for backup and restore: afterwards data and rights are as before.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
@@ -11,6 +10,7 @@ import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
 import { addQuote } from '../support/database/add-quote.ts'
 import { writeCompanyFile } from '../support/database/company.ts'
 import { hourMs, waitForFreshWindow } from '../support/fresh-window.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { startDebianPostgres } from './debian-postgres.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -21,8 +21,7 @@ const [backUp = '', noteRevoked = '', , restore = '', revokeAgain = ''] = [
 ].map(([, block]) => block ?? '')
 
 const server = await startDebianPostgres(t)
-const directory = mkdtempSync(join(tmpdir(), 'tqs-restore-'))
-t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const directory = createTemporaryDirectory(t, 'restore')
 writeCompanyFile(directory)
 
 /** Commands in a container run here, `migrate` too. The other programs are not running. */

@@ -1,8 +1,7 @@
 // The commands of the runbook that rotate passwords and keys: afterwards the servers accept the new
 // ones and refuse every old one.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { Redis } from 'ioredis'
@@ -14,6 +13,7 @@ import { startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { isAnswering } from '../../scripts/servers/redis.ts'
 import { eventually } from '../support/eventually.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { startDebianPostgres } from './debian-postgres.ts'
 
 type Secrets = Record<(typeof names)[number], string>
@@ -33,10 +33,7 @@ function isAboutRotation(text: string): boolean {
   return text.startsWith('Rotate keys\n')
 }
 
-const directory = mkdtempSync(join(tmpdir(), 'tqs-rotation-'))
-// As root the servers run under another account, which must be able to enter.
-chmodSync(directory, 0o755)
-t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const directory = createTemporaryDirectory(t, 'rotation')
 
 /** `psql` in the container runs here, through the socket. `up` starts the servers after a block. */
 const commands = `

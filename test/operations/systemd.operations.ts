@@ -1,17 +1,7 @@
 // The units of deploy/systemd are valid, and their commands start the whole service with the .env
 // that `make env MODE=without-containers` writes.
 import { spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createServicesEnv } from '../../scripts/env/env-without-containers.ts'
@@ -21,13 +11,12 @@ import { writeCompanyFile } from '../support/database/company.ts'
 import { emptyDatabase, servers } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 import { readUnit, startCommand, startUnit } from './systemd-unit.ts'
 
 const root = join(import.meta.dirname, '../..')
 const installed = '/opt/trade-quoting-service'
-const directory = mkdtempSync(join(tmpdir(), 'tqs-systemd-'))
-chmodSync(directory, 0o755)
-t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const directory = createTemporaryDirectory(t, 'systemd')
 const program = join(directory, 'trade-quoting-service')
 mkdirSync(program)
 for (const name of readdirSync(root))

@@ -3,8 +3,7 @@
 // Slow: it loads the data of the demo.
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { chmod, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
@@ -12,6 +11,7 @@ import type { DemoFile } from '../../scripts/demo/keys-and-link.ts'
 import { eventually } from '../support/eventually.ts'
 import { type RunningProgram, startProgram } from '../support/run-program.ts'
 import { chooseFixedPort } from '../support/servers/fixed-port.ts'
+import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 /** Returns the pid of the child whose command line names the script. */
 async function findChild(parent: number, script: string): Promise<number | undefined> {
@@ -44,8 +44,7 @@ type Stats = {
 t.setTimeout(280_000)
 
 t.test('explains a DATABASE_URL that is left over from a stopped demo', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'tqs-demo-'))
-  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  const directory = createTemporaryDirectory(t, 'demo')
   const [port, closed] = [await chooseFixedPort(), await chooseFixedPort()]
   const env = {
     DATA_DIR: directory,
@@ -62,11 +61,7 @@ t.test('explains a DATABASE_URL that is left over from a stopped demo', async (t
 })
 
 t.test('the demo', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'tqs-demo-'))
-  // As root the servers run under another account, which must be able to enter the directory.
-  await chmod(directory, 0o755)
-  // The servers of a killed demo may still be writing their last files.
-  t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 }))
+  const directory = createTemporaryDirectory(t, 'demo')
   const env = { DATA_DIR: directory, PORT: String(await chooseFixedPort()) }
 
   const ready = async (program: RunningProgram): Promise<DemoFile> => {
@@ -168,8 +163,7 @@ t.test('the demo', async (t) => {
   })
 
   await t.test('the commands of README work as they stand', async (t) => {
-    const project = await mkdtemp(join(tmpdir(), 'tqs-readme-'))
-    t.teardown(() => rm(project, { recursive: true, force: true }))
+    const project = createTemporaryDirectory(t, 'readme')
     const root = join(import.meta.dirname, '../..')
     for (const name of ['scripts', 'node_modules'])
       await symlink(join(root, name), join(project, name))
@@ -311,9 +305,7 @@ t.test('the demo', async (t) => {
 })
 
 t.test('leaves no process behind when it gets SIGTERM while it starts', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'tqs-demo-'))
-  await chmod(directory, 0o755)
-  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  const directory = createTemporaryDirectory(t, 'demo')
   const env = { DATA_DIR: directory, PORT: String(await chooseFixedPort()) }
   const program = startProgram(t, ['scripts/demo.ts'], env)
   const { pid = 0 } = program.child

@@ -1,4 +1,5 @@
 // What people search for: counted by day, kept only after five callers, shown to few.
+// Slow: its searches count after some seconds.
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'

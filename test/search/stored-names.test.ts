@@ -1,5 +1,6 @@
 // Every product is found by its exact name among the first three, from the engine and from
 // PostgreSQL, also with one wrong letter. STORED_NAMES_STEP=1 takes all products, and some minutes.
+// Slow: it searches for hundreds of names.
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'

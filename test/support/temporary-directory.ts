@@ -14,6 +14,8 @@ export function createTemporaryDirectory(
   const directory = mkdtempSync(join(tmpdir(), `tqs-${name}-`))
   // When root runs the tests, servers run under another account, which must be able to enter.
   chmodSync(directory, 0o755)
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  // The servers of a killed program may still write their last files.
+  const patience = { maxRetries: 20, retryDelay: 250 }
+  t.teardown(() => rmSync(directory, { recursive: true, force: true, ...patience }))
   return directory
 }

@@ -1,5 +1,6 @@
 // Words of the company in several processes: every API process and a restarted one follow, cached
 // responses are discarded, an upgrade of the built-in words applies, and a rebuild keeps them.
+// Slow: it starts several processes.
 import { sql } from 'kysely'
 import t from 'tap'
 import { uploadSize } from '../../src/indexing/apply.ts'

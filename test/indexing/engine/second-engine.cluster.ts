@@ -1,7 +1,5 @@
 // The commands of the runbook for a second search engine: it is built while the first one answers,
 // and then gets searches.
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
@@ -13,6 +11,7 @@ import { eventually } from '../../support/eventually.ts'
 import { startProgram } from '../../support/run-program.ts'
 import { parseCommands, readRunbookBlocks } from '../../support/runbook-commands.ts'
 import { startApi, testService } from '../../support/service/test-service.ts'
+import { createTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const commands = readRunbookBlocks('A second search engine', 'sh')[1] ?? ''
 const [removal = ''] = readRunbookBlocks('A second search engine', 'sql')
@@ -21,9 +20,7 @@ const [migrate, follow, status, setting] = parseCommands(commands)
 const limitMs = 60_000
 
 t.test('a second engine is added as the runbook says', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'tqs-second-'))
-  chmodSync(directory, 0o755)
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const directory = createTemporaryDirectory(t, 'second')
   writeCompanyFile(directory)
   const { meiliMasterKey: masterKey } = await servers()
   const service = await testService(t)

@@ -1,4 +1,5 @@
 // A rebuild that is stopped, that dies, or that follows a truncation leaves nothing behind.
+// Slow: it builds many indexes.
 import t from 'tap'
 import { nextIndexName } from '../../../src/indexing/registration.ts'
 import { rebuildIndex } from '../../support/database/leased-target.ts'

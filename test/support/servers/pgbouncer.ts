@@ -1,6 +1,5 @@
 // Starts PgBouncer in front of the PostgreSQL of the tests.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import pg from 'pg'
 import { giveTo, type Place } from '../../../scripts/servers/data-directory.ts'
@@ -12,6 +11,7 @@ import {
 } from '../../../scripts/servers/programs.ts'
 import { startServer } from '../../../scripts/servers/server-process.ts'
 import { logins } from '../database/database-roles.ts'
+import { createTemporaryDirectory } from '../temporary-directory.ts'
 
 type PgBouncer = {
   /** Returns the same URL with the address of PgBouncer. */
@@ -27,7 +27,7 @@ export async function startPgBouncer(
   url: string,
   settings: string[] = ['pool_mode = transaction'],
 ): Promise<PgBouncer> {
-  const directory = mkdtempSync(join(tmpdir(), 'tqs-pgbouncer-'))
+  const directory = createTemporaryDirectory(t, 'pgbouncer')
   const { hostname, port: serverPort, username, password, pathname } = new URL(url)
   const program = await findPgBouncer()
   const users = [
@@ -81,10 +81,7 @@ export async function startPgBouncer(
       }
     },
   })
-  t.teardown(async () => {
-    await server.stop()
-    rmSync(directory, { recursive: true, force: true })
-  })
+  t.teardown(() => server.stop())
   const port = Number(new URL(server.url).port)
   return { through: (address) => through(port, address) }
 }

@@ -1,7 +1,6 @@
 // Starts what REDIS_URL may lead to: a primary with replicas and Sentinels, and a cluster.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import type { Test } from 'tap'
@@ -13,6 +12,7 @@ import { FailureLog } from '../../../src/monitoring/log/failure-log.ts'
 import type { RedisAccess } from '../../../src/redis/optional-redis.ts'
 import type { RedisClient } from '../../../src/redis/redis-connection.ts'
 import { eventually } from '../eventually.ts'
+import { createTemporaryDirectory } from '../temporary-directory.ts'
 
 const host = '127.0.0.1'
 /** A node that does not answer for so long counts as failed, in ms. */
@@ -29,7 +29,7 @@ export async function startRedisServer(
   settings: string[],
   { sentinel = false, awaitsData = true } = {},
 ): Promise<RunningServer> {
-  const directory = mkdtempSync(join(tmpdir(), 'tqs-redis-'))
+  const directory = createTemporaryDirectory(t, 'redis')
   const redis = await findRedis(() => undefined)
   if (!redis) throw new Error('There is no Redis.')
   const server = await startServer({
@@ -50,10 +50,7 @@ export async function startRedisServer(
       }
     },
   })
-  t.teardown(async () => {
-    await server.stop()
-    rmSync(directory, { recursive: true, force: true })
-  })
+  t.teardown(() => server.stop())
   return server
 }
 
