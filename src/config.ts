@@ -61,10 +61,10 @@ const importerSources = { DATABASE_URL: ['IMPORTER_DATABASE_URL', 'DATABASE_URL'
  * Returns the settings of the API server. This function and the following ones throw one error that
  * lists every missing or invalid setting.
  */
-export const readServerConfig = (env: Env = process.env): ServerConfig =>
+export const readServerConfig = (env?: Env): ServerConfig =>
   readSettings(ServerSettings, { DATABASE_URL: ['API_DATABASE_URL', 'DATABASE_URL'] }, env)
 /** Returns the settings of scripts/indexer.ts. */
-export const readIndexerConfig = (env: Env = process.env): IndexerConfig =>
+export const readIndexerConfig = (env?: Env): IndexerConfig =>
   readSettings(
     IndexerSettings,
     {
