@@ -1,18 +1,12 @@
 // Creates the schema and applies the migrations. The folder `schema/` is the schema of version
 // 1.0.0: its files are executed in the order of their names, as the first migration. A released
-// schema changes only by a new migration, a .sql or .ts file in the folder `migrations/`, whose
-// name begins with the next number, such as 0002. Databases remember the names of those that they
-// have run.
+// schema changes only by a new migration, a .sql file in the folder `migrations/`, whose name begins
+// with the next number, such as 0002. Databases remember the names of those that they have run.
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
-import {
-  FileMigrationProvider,
-  type Migration,
-  type MigrationResult,
-  Migrator,
-} from 'kysely/migration'
+import { type Migration, type MigrationResult, Migrator } from 'kysely/migration'
 
 const schemaFolder = join(import.meta.dirname, 'schema')
 const ownFolder = join(import.meta.dirname, 'migrations')
@@ -21,18 +15,17 @@ export const schemaMigration = '0001-schema'
 type Migrations = Record<string, Migration>
 
 async function readMigrations(folder: string): Promise<Migrations> {
-  const schema = { up: (db: Kysely<unknown>) => executeFiles(db, schemaFolder) }
   // Git keeps no empty folder: there is none before the first migration.
-  if (!existsSync(folder)) return { [schemaMigration]: schema }
-  const files = { fs: { readdir }, path: { join }, migrationFolder: folder }
-  const modules = await new FileMigrationProvider(files).getMigrations()
-  const statements = (await readdir(folder))
-    .filter((file) => file.endsWith('.sql'))
-    .map((file) => [
-      file.slice(0, -'.sql'.length),
-      { up: (db: Kysely<unknown>) => executeFile(db, join(folder, file)) },
-    ])
-  return { [schemaMigration]: schema, ...Object.fromEntries(statements), ...modules }
+  const files = existsSync(folder) ? await readdir(folder) : []
+  return {
+    [schemaMigration]: { up: (db) => executeFiles(db, schemaFolder) },
+    ...Object.fromEntries(
+      files.map((file) => [
+        basename(file, '.sql'),
+        { up: (db: Kysely<unknown>) => executeFile(db, join(folder, file)) },
+      ]),
+    ),
+  }
 }
 
 async function executeFiles(db: Kysely<unknown>, folder: string): Promise<void> {
