@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { createApiKey } from '../../src/auth/api-keys.ts'
 import { parseWebOrigin } from '../../src/auth/cors.ts'
 import { secretOf } from '../support/key-parts.ts'
+import { bearer, createSecretKey } from '../support/secret-keys.ts'
 import { lengthenTimeouts } from '../support/service/longer-timeouts.ts'
 import { type TestService, testService } from '../support/service/test-service.ts'
 
@@ -12,7 +13,8 @@ lengthenTimeouts(t)
 const shop = 'https://shop.example'
 
 async function serviceWithKey(t: Test, config = {}): Promise<TestService & { key: string }> {
-  const service = await testService(t, { config: { ANONYMOUS_SCOPES: [], ...config } })
+  const settings = { ANONYMOUS_SCOPES: [], ...config }
+  const service = await testService(t, { config: settings, index: false })
   const key = await createApiKey(service.db, {
     kind: 'publishable',
     name: 'Shop',
@@ -22,8 +24,10 @@ async function serviceWithKey(t: Test, config = {}): Promise<TestService & { key
   return { ...service, key }
 }
 
+/** The service of the tests that change no origins. */
+const { app, db, key } = await serviceWithKey(t)
+
 t.test('a page of its origin can search with the key in the URL or in Authorization', async (t) => {
-  const { app, key } = await serviceWithKey(t)
   for (const method of ['GET', 'HEAD'] as const) {
     for (const request of [
       { url: `/api/search?q=a&key=${key}`, headers: { origin: shop } },
@@ -48,7 +52,6 @@ t.test('a page of its origin can search with the key in the URL or in Authorizat
 })
 
 t.test('rejects other origins, even similar ones', async (t) => {
-  const { app, key } = await serviceWithKey(t)
   for (const origin of [
     'https://shop.example.evil.example',
     'https://evil.example',
@@ -76,7 +79,6 @@ t.test('rejects other origins, even similar ones', async (t) => {
 })
 
 t.test('rejects requests without Origin, except from pages of the service itself', async (t) => {
-  const { app, db, key } = await serviceWithKey(t)
   const rejected = await app.inject(`/api/search?key=${key}`)
   t.equal(rejected.statusCode, 403)
   t.match(rejected.json(), { code: 'insufficient_scope', detail: /has no Origin.*secret key/ })
@@ -100,12 +102,8 @@ t.test('rejects requests without Origin, except from pages of the service itself
 })
 
 t.test('a publishable key cannot be used for another scope than search (S4)', async (t) => {
-  const { app, key, db } = await serviceWithKey(t)
   const headers = { origin: shop }
-  const stats = await app.inject({
-    url: '/api/stats',
-    headers: { ...headers, authorization: `Bearer ${key}` },
-  })
+  const stats = await app.inject({ url: '/api/stats', headers: { ...headers, ...bearer(key) } })
   t.equal(stats.statusCode, 403)
   t.match(stats.json(), { code: 'insufficient_scope', detail: /stats:read/ })
   t.equal(stats.headers['access-control-allow-origin'], undefined)
@@ -126,12 +124,7 @@ t.test('a publishable key cannot be used for another scope than search (S4)', as
 })
 
 t.test('rejects a secret key in the URL, and does not repeat it (S13)', async (t) => {
-  const { app, db } = await testService(t)
-  const key = await createApiKey(db, {
-    kind: 'secret',
-    name: 'ERP',
-    scopes: ['search:read', 'stats:read'],
-  })
+  const key = await createSecretKey(db, { scopes: ['search:read', 'stats:read'] })
   for (const url of [
     `/api/search?key=${key}`,
     `/api/stats?key=${key}`,
@@ -139,7 +132,7 @@ t.test('rejects a secret key in the URL, and does not repeat it (S13)', async (t
     `/api/search?key=%20${key}`,
     `/api/search?k%65y=${key}`,
   ]) {
-    const response = await app.inject({ url, headers: { authorization: `Bearer ${key}` } })
+    const response = await app.inject({ url, headers: bearer(key) })
     t.equal(response.statusCode, 401, url.replace(key, '…'))
     t.match(response.json(), { code: 'unauthenticated', detail: /revoke it/ })
     t.match(response.headers['www-authenticate'], /^Bearer/)
@@ -148,7 +141,6 @@ t.test('rejects a secret key in the URL, and does not repeat it (S13)', async (t
 })
 
 t.test('rejects a repeated key', async (t) => {
-  const { app, key } = await serviceWithKey(t)
   const headers = { origin: shop }
   for (const request of [
     { url: `/api/search?key=${key}&key=${key}`, headers },
