@@ -4,9 +4,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { registerIndex } from '../../src/indexing/registration.ts'
 import { readIndexLags, readIndexStatuses } from '../../src/indexing/status.ts'
-import { applyNextBatch, leaseTarget } from '../support/database/leased-target.ts'
 import { testDatabase } from '../support/database/test-database.ts'
-import { testService } from '../support/service/test-service.ts'
 
 t.test('each index has its own lag, and at most 100,000 changes are counted', async (t) => {
   const { db } = await testDatabase(t)
@@ -37,19 +35,4 @@ t.test('each index has its own lag, and at most 100,000 changes are counted', as
     { registrationName: 'main', pendingCount: 0 },
     { registrationName: 'second', pendingCount: 100_000 },
   ])
-})
-
-t.test('while changes are written, all that are pending are counted', async (t) => {
-  const { db, target } = await testService(t)
-  const leased = await leaseTarget(target)
-  while ((await applyNextBatch(leased)) > 0);
-  await sql`
-    insert into products (sku, name) select 'A-' || n, 'Martillo' from generate_series(1, 12) n
-  `.execute(db)
-  const countPending = async () =>
-    (await readIndexLags(db, [target.registrationName]))[0]?.pendingCount
-  await sql`update search_indexes set state = 'writing'`.execute(db)
-  t.equal(await countPending(), 12)
-  while ((await applyNextBatch(leased)) > 0);
-  t.equal(await countPending(), 0)
 })

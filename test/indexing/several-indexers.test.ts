@@ -1,17 +1,18 @@
 // Several indexers for one engine, one for each of several engines, and the loss of a lease.
 import { sql } from 'kysely'
+import { Meilisearch } from 'meilisearch'
 import t from 'tap'
 import { deriveIndexerKey, ensurePermanentKeys } from '../../src/indexing/keys.ts'
 import { acquireLease, LeaseLost, releaseLease } from '../../src/indexing/lease.ts'
 import { queueLateWrites } from '../../src/indexing/outbox.ts'
 import { nameWithoutVersion } from '../../src/search-engine/index-name.ts'
 import { applyNextBatch } from '../support/database/leased-target.ts'
+import { servers } from '../support/database/test-database.ts'
 import { eventually } from '../support/eventually.ts'
 import { measureUntilBelow } from '../support/measure-until.ts'
 import { startOwnEngine } from '../support/servers/own-engine.ts'
 import { testService } from '../support/service/test-service.ts'
 import { expectIndexedNames, readIndexedNames } from './documents/product-names.ts'
-import { openHeldClient } from './engine/held-engine-client.ts'
 import { startIndexer, startIndexerProcess, waitForOutput } from './run-indexer.ts'
 
 await t.test('another indexer takes over within 10 s when the running one is killed', async (t) => {
@@ -99,22 +100,31 @@ t.test('if the lease is lost during an upload, its products are queued again', a
   const { db, target } = service
   await db.insertInto('products').values({ sku: 'A-1', name: 'Viejo' }).execute()
   // Holds back every request of the slow indexer.
-  const held = await openHeldClient(service)
+  const [sent, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const httpClient = async (input: string | URL | Request, init?: RequestInit) => {
+    sent.resolve()
+    await gate.promise
+    return (await (await fetch(input, init)).json()) as unknown
+  }
+  const { meiliMasterKey: apiKey } = await servers()
+  const options = { host: service.config.MEILI_URL, apiKey, httpClient: httpClient as never }
   const acquire = async (holder: string) => {
     const lease = await acquireLease(db, target.registrationName, holder)
     if (!lease) throw new Error('The lease is held.')
     return { ...target, lease }
   }
   const slow = await acquire('the slow one')
-  const outcome = applyNextBatch({ ...slow, client: held.client }).catch((error: unknown) => error)
-  await held.sent
+  const outcome = applyNextBatch({ ...slow, client: new Meilisearch(options) }).catch(
+    (error: unknown) => error,
+  )
+  await sent.promise
   t.equal(await acquireLease(db, target.registrationName, 'another'), null, 'the lease is held')
   await sql`update index_leases set held_until = now() - interval '1 s'`.execute(db)
   const next = await acquire('another')
   await service.pool.query("update products set name = 'Nuevo' where sku = 'A-1'")
   while ((await applyNextBatch(next)) > 0);
   t.same(await readIndexedNames(service), ['Nuevo'])
-  held.release()
+  gate.resolve()
   t.ok((await outcome) instanceof LeaseLost)
   t.same(await readIndexedNames(service), ['Viejo'], 'the late request was applied')
   await queueLateWrites(db, slow.lease)
