@@ -1,7 +1,8 @@
 // Tests the checker of random histories: which responses it accepts, and which it rejects.
 import t from 'tap'
+import type { StatsWithoutAsOf } from '../../src/stats/schema.ts'
 import { buildQuote, type Quote } from '../stats/quote-builder.ts'
-import { type ExpectedStats, expectedStats } from '../stats/reference-stats.ts'
+import { expectedStats } from '../stats/reference-stats.ts'
 import { committedStates } from './committed-states.ts'
 import { fastClock } from './fast-clock.ts'
 import { searchWorkload } from './workloads/search-workload.ts'
@@ -95,7 +96,7 @@ t.test('the checker accepts statistics no older than their age', async (t) => {
   const statsOf = (quotes: Quote[], today: string) =>
     expectedStats(quotes, { today, date: 'issued', country: undefined, bounds: null })
   const check = (
-    stats: ExpectedStats,
+    stats: StatsWithoutAsOf,
     cacheStatus: string,
     age: string,
     sentAt: number,

@@ -2,46 +2,8 @@
 // comparison period is that of the service: the examples of comparison-period.test.ts define it.
 import { isDeepStrictEqual } from 'node:util'
 import { chooseComparisonPeriod } from '../../src/stats/comparison-period.ts'
+import type { StatsWithoutAsOf } from '../../src/stats/schema.ts'
 import { customerName, type Quote } from './quote-builder.ts'
-
-type Amount = { amount: string; currency: string }
-type AmountOfQuotes = Amount & { quotes: number }
-type Outcomes = {
-  byStatus: Record<string, number>
-  money: { open: Amount; won: Amount; lost: Amount; withdrawn: Amount }
-  acceptance: {
-    ofSent: string | null
-    ofDecided: string | null
-    ofSentValue: string | null
-    ofDecidedValue: string | null
-  }
-  daysToDecision: { quotes: number; mean: string | null; median: string | null }
-}
-type Group = { quotes: number; accepted: number; revenue: Amount } & Outcomes
-
-/** A customer or product with its totals, and the number of those in the rest. */
-type Breakdown = { rows: Record<string, unknown>[]; rest: Record<string, unknown> | null }
-
-export type ExpectedStats = {
-  period: { from: string; to: string; timeZone: string; date: string }
-  quotes: { total: number } & Outcomes
-  revenue: {
-    total: Amount
-    average: Amount | null
-    byCurrency: AmountOfQuotes[]
-    unconverted: AmountOfQuotes[]
-  }
-  byCountry: ({ country: string | null } & Group)[]
-  byMonth: ({ month: string; partial: boolean } & Group)[]
-  byDay?: ({ day: string; partial: boolean } & Group)[]
-  byCustomer?: Breakdown
-  byProduct?: Breakdown
-  comparison:
-    | null
-    | (Pick<ExpectedStats, 'period' | 'quotes' | 'revenue'> & {
-        change: Record<string, string | null>
-      })
-}
 
 /** `bounds` are the parameters `from` and `to`; null if the request has neither. */
 export type ExpectedQuery = {
@@ -56,80 +18,60 @@ export type ExpectedQuery = {
 
 /** Throws unless every part of `actual` equals the expected statistics of `quotes`. */
 export function assertExpectedStats(
-  actual: ExpectedStats,
+  actual: StatsWithoutAsOf,
   quotes: Quote[],
   query: ExpectedQuery,
 ): void {
-  const expected = expectedStats(quotes, query)
-  const sorted = sortCurrencies(actual)
-  const parts = [
-    'period',
-    'quotes',
-    'revenue',
-    'byCountry',
-    'byMonth',
-    'byDay',
-    'byCustomer',
-    'byProduct',
-    'comparison',
-  ] as const
-  for (const part of parts) {
-    if (isDeepStrictEqual(sorted[part], expected[part])) continue
-    const [is, shouldBe] = [JSON.stringify(actual[part]), JSON.stringify(expected[part])]
-    throw new Error(`${part}: is ${is}, expected ${shouldBe}`)
-  }
+  const [is, expected] = [sortCurrencies(actual), expectedStats(quotes, query)]
+  const parts = Object.keys({ ...is, ...expected }) as (keyof StatsWithoutAsOf)[]
+  for (const part of parts)
+    if (!isDeepStrictEqual(is[part], expected[part]))
+      throw new Error(
+        `${part}: is ${JSON.stringify(is[part])}, expected ${JSON.stringify(expected[part])}`,
+      )
 }
 
-export const isExpected = (actual: ExpectedStats, quotes: Quote[], query: ExpectedQuery): boolean =>
-  isDeepStrictEqual(sortCurrencies(actual), expectedStats(quotes, query))
+export const isExpected = (
+  actual: StatsWithoutAsOf,
+  quotes: Quote[],
+  query: ExpectedQuery,
+): boolean => isDeepStrictEqual(sortCurrencies(actual), expectedStats(quotes, query))
 
-/** The contract does not define the order of currencies. */
-function sortCurrencies(stats: ExpectedStats): ExpectedStats {
-  const byCode = (amounts: AmountOfQuotes[]) =>
-    amounts.toSorted((a, b) => (a.currency < b.currency ? -1 : 1))
-  const sortRevenue = (revenue: ExpectedStats['revenue']) => ({
-    ...revenue,
-    byCurrency: byCode(revenue.byCurrency),
-    unconverted: byCode(revenue.unconverted),
-  })
-  const { comparison } = stats
-  return {
-    ...stats,
-    revenue: sortRevenue(stats.revenue),
-    comparison: comparison && { ...comparison, revenue: sortRevenue(comparison.revenue) },
+/** The contract does not define the order of currencies. The moment of an answer is left out. */
+function sortCurrencies(stats: StatsWithoutAsOf & { asOf?: string }): StatsWithoutAsOf {
+  const sortRevenue = <Part extends Pick<StatsWithoutAsOf, 'revenue'>>(part: Part): Part => {
+    const { byCurrency, unconverted, ...revenue } = part.revenue
+    const sort = (amounts: typeof byCurrency) =>
+      amounts.toSorted((a, b) => (a.currency < b.currency ? -1 : 1))
+    const sorted = { byCurrency: sort(byCurrency), unconverted: sort(unconverted) }
+    return { ...part, revenue: { ...revenue, ...sorted } }
   }
+  const { asOf: _, comparison, ...others } = stats
+  return sortRevenue({ ...others, comparison: comparison && sortRevenue(comparison) })
 }
 
-export function expectedStats(quotes: Quote[], query: ExpectedQuery): ExpectedStats {
-  const { today, date, bounds, compare } = query
+export function expectedStats(quotes: Quote[], query: ExpectedQuery): StatsWithoutAsOf {
+  const { today, date, bounds, compare, by } = query
   const dayOf = (quote: Quote) =>
     date === 'accepted' ? (quote.decided_on ?? quote.issued_on) : quote.issued_on
   const counted = quotes.filter((quote) => isCounted(quote, query))
   const days = counted.map(dayOf).sort()
   const from = bounds?.[0] ?? days[0] ?? today
   const to = bounds?.[1] ?? days.at(-1) ?? today
-  const quotesWithin = (first: string, last: string) =>
+  const within = (first: string, last: string) =>
     counted.filter((quote) => dayOf(quote) >= first && dayOf(quote) <= last)
-  const periodOf = (first: string, last: string) => ({
-    from: first,
-    to: last,
-    timeZone: 'Europe/Madrid',
-    date,
-  })
-  const current = quotesWithin(from, to)
-  const compareWith = (period: ReturnType<typeof periodOf>) => {
-    const previous = quotesWithin(period.from, period.to)
-    return {
-      period,
-      ...toCountsAndRevenue(previous, today),
-      change: computeChange(current, previous),
-    }
-  }
+  const period = { from, to, timeZone: 'Europe/Madrid', date }
+  const earlier = compare ? chooseComparisonPeriod(period, compare, today) : null
+  const [current, previous] = [within(from, to), earlier ? within(earlier.from, earlier.to) : []]
+  const change = (measure: (quotes: Quote[]) => bigint) =>
+    ratio(measure(current) - measure(previous), measure(previous), 4)
   return {
-    period: periodOf(from, to),
-    ...toCountsAndRevenue(current, today),
-    byCountry: groupByCountry(current, today),
-    byMonth: monthsOf(from, to).map((month) => ({
+    period,
+    ...totalsOf(current, today),
+    byCountry: [...Map.groupBy(current, ({ country }) => country)]
+      .map(([country, group]) => ({ country, ...groupOf(group, today) }))
+      .sort((a, b) => byRevenue(a, b) || byCode(a.country, b.country)),
+    byMonth: listMonths(from, to).map((month) => ({
       month,
       partial: `${month}-01` < from || lastDayOf(month) > to || lastDayOf(month) >= today,
       ...groupOf(
@@ -137,18 +79,23 @@ export function expectedStats(quotes: Quote[], query: ExpectedQuery): ExpectedSt
         today,
       ),
     })),
-    ...(query.by === 'day' && {
+    ...(by === 'day' && {
       byDay: Array.from({ length: daysBetween(from, to) + 1 }, (_, index) => {
         const day = dayAfter(from, index)
-        const ofDay = current.filter((quote) => dayOf(quote) === day)
-        return { day, partial: day >= today, ...groupOf(ofDay, today) }
+        return { day, partial: day >= today, ...groupOf(within(day, day), today) }
       }),
     }),
-    ...(query.by === 'customer' && { byCustomer: groupByCustomer(current) }),
-    ...(query.by === 'product' && { byProduct: groupByProduct(current) }),
-    comparison: compare
-      ? compareWith(chooseComparisonPeriod(periodOf(from, to), compare, today))
-      : null,
+    ...(by === 'customer' && { byCustomer: groupByCustomer(current) }),
+    ...(by === 'product' && { byProduct: groupByProduct(current) }),
+    comparison: earlier && {
+      period: earlier,
+      ...totalsOf(previous, today),
+      change: {
+        quotes: change(count),
+        accepted: change((group) => count(group.filter(isAccepted))),
+        revenue: change((group) => sumOf(group.filter(isAccepted))),
+      },
+    },
   }
 }
 
@@ -158,161 +105,34 @@ function isCounted(quote: Quote, { date, country, currency }: ExpectedQuery): bo
   if (quote.status === 'superseded') return false
   if (date === 'accepted' && !isAccepted(quote)) return false
   if (currency !== undefined && quote.currency !== currency) return false
-  if (country === undefined) return true
-  return country === 'unknown' ? quote.country === null : quote.country === country
+  return country === undefined || (quote.country ?? 'unknown') === country
 }
 
-function groupOf(quotes: Quote[], today: string): Group {
-  const accepted = quotes.filter(isAccepted)
+/** What the response says about each country, month and day. */
+function groupOf(quotes: Quote[], today: string) {
+  const isLapsed = ({ status, valid_until }: Quote) =>
+    status === 'sent' && valid_until !== null && valid_until < today
+  const groups = Map.groupBy(quotes, (quote) => (isLapsed(quote) ? 'expired' : quote.status))
+  const of = (status: Quote['status']) => groups.get(status) ?? []
+  const byOutcome = {
+    open: of('sent'),
+    won: of('accepted'),
+    lost: [...of('rejected'), ...of('expired')],
+    withdrawn: of('withdrawn'),
+  }
+  const { open, won, lost, withdrawn } = byOutcome
+  const rate = (measure: (group: Quote[]) => bigint, of: Quote[]) =>
+    ratio(measure(won), measure(of), 4)
   return {
     quotes: quotes.length,
-    accepted: accepted.length,
-    revenue: revenueOf(accepted),
-    ...toOutcomes(quotes, today),
-  }
-}
-
-function groupByCountry(quotes: Quote[], today: string): ExpectedStats['byCountry'] {
-  const units = ({ revenue }: Group) => BigInt(revenue.amount.replace('.', ''))
-  return [...new Set(quotes.map(({ country }) => country))]
-    .map((country) => ({
-      country,
-      ...groupOf(
-        quotes.filter((quote) => quote.country === country),
-        today,
-      ),
-    }))
-    .sort((a, b) => Number(units(b) - units(a)) || compareCountries(a.country, b.country))
-}
-
-const listed = 50
-
-function groupByCustomer(quotes: Quote[]): Breakdown {
-  const totalsOf = (group: Quote[]) => {
-    const accepted = group.filter(isAccepted)
-    return {
-      quotes: group.length,
-      accepted: accepted.length,
-      revenue: revenueOf(accepted),
-      unconverted: accepted.filter((quote) => baseCents(quote) === null).length,
-    }
-  }
-  const groups = Map.groupBy(quotes, ({ customer_id }) => customer_id ?? null)
-  const sorted = [...groups]
-    .map(([id, group]) => ({
-      id,
-      group,
-      row: { customer: id === null ? null : { id, name: customerName(id) }, ...totalsOf(group) },
-    }))
-    .sort(
-      (a, b) =>
-        Number(sumOf(b.group.filter(isAccepted)) - sumOf(a.group.filter(isAccepted))) ||
-        Number(a.id ?? 0) - Number(b.id ?? 0),
-    )
-  const others = sorted.slice(listed)
-  return {
-    rows: sorted.slice(0, listed).map(({ row }) => row),
-    rest:
-      others.length === 0
-        ? null
-        : { customers: others.length, ...totalsOf(others.flatMap(({ group }) => group)) },
-  }
-}
-
-/** Decimals of the exact product of a net and a rate. */
-const lineDigits = 8
-
-type AcceptedLine = { sku: string; units: bigint | null }
-
-function groupByProduct(quotes: Quote[]): Breakdown {
-  const lines = quotes.filter(isAccepted).flatMap((quote): AcceptedLine[] =>
-    (quote.lines ?? []).map(({ sku, net }) => ({
-      sku: sku ?? '',
-      units: baseUnits({ ...quote, net }, lineDigits),
-    })),
-  )
-  const amountOf = (group: AcceptedLine[]) => {
-    const units = group.reduce((sum, line) => sum + (line.units ?? 0n), 0n)
-    return ratio(units, 10n ** BigInt(lineDigits), 2) ?? ''
-  }
-  const centsOf = (group: AcceptedLine[]) => BigInt(amountOf(group).replace('.', ''))
-  const totalsOf = (group: AcceptedLine[]) => ({
-    lines: group.length,
-    revenue: { amount: amountOf(group), currency: 'EUR' },
-    unconverted: group.filter(({ units }) => units === null).length,
-  })
-  const sorted = [...Map.groupBy(lines, ({ sku }) => sku)].sort(
-    ([a, linesOfA], [b, linesOfB]) =>
-      Number(centsOf(linesOfB) - centsOf(linesOfA)) || (a < b ? -1 : 1),
-  )
-  const others = sorted.slice(listed)
-  return {
-    rows: sorted.slice(0, listed).map(([sku, group]) => ({
-      product: sku === '' ? null : { sku, name: null },
-      ...totalsOf(group),
-    })),
-    rest:
-      others.length === 0
-        ? null
-        : { products: others.length, ...totalsOf(others.flatMap(([, group]) => group)) },
-  }
-}
-
-/** Sorts by code; an unknown country is last. */
-const compareCountries = (a: string | null, b: string | null): number =>
-  a === b ? 0 : a === null ? 1 : b === null ? -1 : a < b ? -1 : 1
-
-function computeChange(current: Quote[], previous: Quote[]) {
-  const change = (measure: (quotes: Quote[]) => bigint) =>
-    ratio(measure(current) - measure(previous), measure(previous), 4)
-  return {
-    quotes: change((quotes) => BigInt(quotes.length)),
-    accepted: change((quotes) => BigInt(quotes.filter(isAccepted).length)),
-    revenue: change((quotes) => sumOf(quotes.filter(isAccepted))),
-  }
-}
-
-function toCountsAndRevenue(
-  quotes: Quote[],
-  today: string,
-): Pick<ExpectedStats, 'quotes' | 'revenue'> {
-  const accepted = quotes.filter(isAccepted)
-  const converted = accepted.filter((quote) => baseCents(quote) !== null)
-  const average = ratio(sumOf(accepted), 100n * BigInt(converted.length), 2)
-  return {
-    quotes: { total: quotes.length, ...toOutcomes(quotes, today) },
-    revenue: {
-      total: revenueOf(accepted),
-      average: average === null ? null : { amount: average, currency: 'EUR' },
-      byCurrency: sumByCurrency(accepted),
-      unconverted: sumByCurrency(accepted.filter((quote) => baseCents(quote) === null)),
-    },
-  }
-}
-
-function toOutcomes(quotes: Quote[], today: string): Outcomes {
-  const isLapsed = (quote: Quote) =>
-    quote.status === 'sent' && quote.valid_until !== null && quote.valid_until < today
-  const withStatus = (...statuses: string[]) =>
-    quotes.filter((quote) => statuses.includes(isLapsed(quote) ? 'expired' : quote.status))
-  const open = withStatus('sent')
-  const won = withStatus('accepted')
-  const lost = withStatus('rejected', 'expired')
-  const withdrawn = withStatus('withdrawn')
-  const count = (group: Quote[]) => BigInt(group.length)
-  const rate = (measure: (group: Quote[]) => bigint, ...groups: Quote[][]) =>
-    ratio(
-      measure(won),
-      groups.reduce((sum, group) => sum + measure(group), 0n),
-      4,
-    )
-  return {
+    accepted: won.length,
+    revenue: revenueOf(won),
     byStatus: {
-      draft: withStatus('draft').length,
+      draft: of('draft').length,
       sent: open.length,
       accepted: won.length,
-      rejected: withStatus('rejected').length,
-      expired: withStatus('expired').length,
+      rejected: of('rejected').length,
+      expired: of('expired').length,
       withdrawn: withdrawn.length,
     },
     money: {
@@ -322,22 +142,105 @@ function toOutcomes(quotes: Quote[], today: string): Outcomes {
       withdrawn: revenueOf(withdrawn),
     },
     acceptance: {
-      ofSent: rate(count, open, won, lost),
-      ofDecided: rate(count, won, lost),
-      ofSentValue: rate(sumOf, open, won, lost),
-      ofDecidedValue: rate(sumOf, won, lost),
+      ofSent: rate(count, [...open, ...won, ...lost]),
+      ofDecided: rate(count, [...won, ...lost]),
+      ofSentValue: rate(sumOf, [...open, ...won, ...lost]),
+      ofDecidedValue: rate(sumOf, [...won, ...lost]),
     },
     daysToDecision: daysToDecisionOf(quotes),
+  }
+}
+
+function totalsOf(all: Quote[], today: string): Pick<StatsWithoutAsOf, 'quotes' | 'revenue'> {
+  const { quotes, accepted: _, revenue, ...outcomes } = groupOf(all, today)
+  const accepted = all.filter(isAccepted)
+  const unconverted = accepted.filter((quote) => baseCents(quote) === null)
+  const average = ratio(sumOf(accepted), 100n * (count(accepted) - count(unconverted)), 2)
+  return {
+    quotes: { total: quotes, ...outcomes },
+    revenue: {
+      total: revenue,
+      average: average === null ? null : { amount: average, currency: 'EUR' },
+      byCurrency: sumByCurrency(accepted),
+      unconverted: sumByCurrency(unconverted),
+    },
+  }
+}
+
+type Row = { revenue: { amount: string; currency: string } }
+const byRevenue = (a: Row, b: Row) =>
+  Number(minorUnits(b.revenue.amount) - minorUnits(a.revenue.amount))
+/** Sorts by code; an unknown country is last. */
+const byCode = (a: string | null, b: string | null) =>
+  a === b ? 0 : b === null || (a !== null && a < b) ? -1 : 1
+
+const maxListed = 50
+
+function groupByCustomer(quotes: Quote[]): NonNullable<StatsWithoutAsOf['byCustomer']> {
+  const totalsOf = (group: Quote[]) => {
+    const accepted = group.filter(isAccepted)
+    return {
+      quotes: group.length,
+      accepted: accepted.length,
+      revenue: revenueOf(accepted),
+      unconverted: accepted.filter((quote) => baseCents(quote) === null).length,
+    }
+  }
+  const sorted = [...Map.groupBy(quotes, ({ customer_id }) => customer_id ?? null)]
+    .map(([id, group]) => ({ id, group, ...totalsOf(group) }))
+    .sort((a, b) => byRevenue(a, b) || Number(a.id ?? 0) - Number(b.id ?? 0))
+  const others = sorted.slice(maxListed).map(({ group }) => group)
+  return {
+    rows: sorted.slice(0, maxListed).map(({ id, group: _, ...totals }) => ({
+      customer: id === null ? null : { id, name: customerName(id) },
+      ...totals,
+    })),
+    rest: others.length === 0 ? null : { customers: others.length, ...totalsOf(others.flat()) },
+  }
+}
+
+/** Decimals of the exact product of a net and a rate. */
+const lineDigits = 8
+
+type AcceptedLine = { sku: string; units: bigint | null }
+
+function groupByProduct(quotes: Quote[]): NonNullable<StatsWithoutAsOf['byProduct']> {
+  const lines = quotes.filter(isAccepted).flatMap((quote): AcceptedLine[] =>
+    (quote.lines ?? []).map(({ sku, net }) => ({
+      sku: sku ?? '',
+      units: baseUnits({ ...quote, net }, lineDigits),
+    })),
+  )
+  const totalsOf = (group: AcceptedLine[]) => {
+    const units = group.reduce((sum, line) => sum + (line.units ?? 0n), 0n)
+    const amount = ratio(units, 10n ** BigInt(lineDigits), 2) ?? ''
+    return {
+      lines: group.length,
+      revenue: { amount, currency: 'EUR' },
+      unconverted: group.filter(({ units }) => units === null).length,
+    }
+  }
+  const sorted = [...Map.groupBy(lines, ({ sku }) => sku)]
+    .map(([sku, group]) => ({ sku, group, ...totalsOf(group) }))
+    .sort((a, b) => byRevenue(a, b) || byCode(a.sku, b.sku))
+  const others = sorted.slice(maxListed).map(({ group }) => group)
+  return {
+    rows: sorted.slice(0, maxListed).map(({ sku, group: _, ...totals }) => ({
+      product: sku === '' ? null : { sku, name: null },
+      ...totals,
+    })),
+    rest: others.length === 0 ? null : { products: others.length, ...totalsOf(others.flat()) },
   }
 }
 
 /** The contract counts more than 1,000 days as 1,000 in the median. */
 const maxDaysInMedian = 1_000
 
-function daysToDecisionOf(quotes: Quote[]): Outcomes['daysToDecision'] {
+function daysToDecisionOf(quotes: Quote[]) {
   const days = quotes
-    .filter(({ status, decided_on }) => decided_on !== null && status !== 'superseded')
-    .map(({ issued_on, decided_on }) => daysBetween(issued_on, decided_on ?? ''))
+    .flatMap(({ issued_on, decided_on }) =>
+      decided_on ? [daysBetween(issued_on, decided_on)] : [],
+    )
     .sort((a, b) => a - b)
   const total = days.reduce((sum, day) => sum + day, 0)
   const middle = days
@@ -353,23 +256,25 @@ function daysToDecisionOf(quotes: Quote[]): Outcomes['daysToDecision'] {
   }
 }
 
-function sumByCurrency(quotes: Quote[]): AmountOfQuotes[] {
-  return [...new Set(quotes.map(({ currency }) => currency))].sort().map((currency) => {
-    const inCurrency = quotes.filter((quote) => quote.currency === currency)
-    const units = inCurrency.reduce((sum, { net }) => sum + BigInt(net.replace('.', '')), 0n)
-    const digits = inCurrency[0]?.net.split('.')[1]?.length ?? 0
-    return { amount: formatDecimal(units, digits), currency, quotes: inCurrency.length }
-  })
+function sumByCurrency(quotes: Quote[]) {
+  return [...Map.groupBy(quotes, ({ currency }) => currency)]
+    .map(([currency, group]) => {
+      const units = group.reduce((sum, { net }) => sum + minorUnits(net), 0n)
+      const amount = formatDecimal(units, digitsOf(group[0]?.net ?? ''))
+      return { amount, currency, quotes: group.length }
+    })
+    .sort((a, b) => byCode(a.currency, b.currency))
 }
 
+const count = (quotes: Quote[]): bigint => BigInt(quotes.length)
 const sumOf = (quotes: Quote[]): bigint =>
   quotes.reduce((sum, quote) => sum + (baseCents(quote) ?? 0n), 0n)
-const revenueOf = (quotes: Quote[]): Amount => ({
+const revenueOf = (quotes: Quote[]) => ({
   amount: formatDecimal(sumOf(quotes), 2),
   currency: 'EUR',
 })
 
-function monthsOf(from: string, to: string): string[] {
+function listMonths(from: string, to: string): string[] {
   const months: string[] = []
   for (
     let month = from.slice(0, 7);
@@ -392,25 +297,22 @@ function ratio(dividend: bigint, divisor: bigint, digits: number): string | null
 }
 
 /** Cents of the base currency, rounded half up for each quote; null without an exchange rate. */
-function baseCents({ currency, rate, net }: Quote): bigint | null {
-  const units = BigInt(net.replace('.', ''))
-  if (currency === 'EUR') return units
-  if (rate === null) return null
-  const decimals = (net.split('.')[1]?.length ?? 0) + (rate.split('.')[1]?.length ?? 0)
-  const product = units * BigInt(rate.replace('.', ''))
-  if (decimals <= 2) return product * 10n ** BigInt(2 - decimals)
-  const divisor = 10n ** BigInt(decimals - 2)
-  return (product + divisor / 2n) / divisor
+function baseCents(quote: Quote): bigint | null {
+  const units = baseUnits(quote, lineDigits)
+  if (units === null) return null
+  return BigInt(ratio(units, 10n ** BigInt(lineDigits - 2), 0) ?? '')
 }
 
 /** An amount in the base currency in units of 10^-digits, not rounded; null without a rate. */
 function baseUnits({ currency, rate, net }: Quote, digits: number): bigint | null {
-  if (currency !== 'EUR' && rate === null) return null
-  const factor = currency === 'EUR' ? '1' : (rate ?? '1')
-  const decimals = (net.split('.')[1]?.length ?? 0) + (factor.split('.')[1]?.length ?? 0)
-  const product = BigInt(net.replace('.', '')) * BigInt(factor.replace('.', ''))
-  return product * 10n ** BigInt(digits - decimals)
+  const factor = currency === 'EUR' ? '1' : rate
+  if (factor === null) return null
+  const product = minorUnits(net) * minorUnits(factor)
+  return product * 10n ** BigInt(digits - digitsOf(net) - digitsOf(factor))
 }
+
+const minorUnits = (decimal: string) => BigInt(decimal.replace('.', ''))
+const digitsOf = (decimal: string) => decimal.split('.')[1]?.length ?? 0
 
 export function formatDecimal(units: bigint, digits: number): string {
   const text = units.toString().padStart(digits + 1, '0')
