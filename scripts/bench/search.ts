@@ -109,6 +109,7 @@ async function recordEngineRequests(
       indexName,
       request,
       new AbortController().signal,
+      async (query) => query,
     )
     if (error !== undefined) throw error
     bodies.set(text, JSON.stringify({ queries: first }))

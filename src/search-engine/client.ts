@@ -204,7 +204,8 @@ export class EngineConnections {
   }
 }
 
-function untilAborted(signal: AbortSignal): Promise<never> {
+/** Rejects with the reason of the signal when it aborts. */
+export function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const abort = () => reject(signal.reason)
     if (signal.aborted) abort()

@@ -10,6 +10,7 @@ import {
 } from '../search-engine/client.ts'
 import { shownAttributes } from '../search-engine/document-fields.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
+import { mayShareSkuKey } from '../text/sku-keys.ts'
 import {
   quoteFilterValue,
   toBeginningCondition,
@@ -29,13 +30,13 @@ import {
   sumFacetCounts,
 } from './hits.ts'
 import { ProductOrder } from './order.ts'
-import { relax } from './relax.ts'
+import { type Ask, type Correct, relax } from './relax.ts'
 import type { ParsedRequest, SearchResult } from './schema.ts'
 
 /** So many of the first hits are ordered here. Later ones keep the order of the engine. */
 const orderedHits = 50
 
-type PlannedQuery = { kind: Kind; query: EngineQuery }
+type PlannedQuery = { kind: Kind; query: Omit<EngineQuery, 'indexUid'> }
 
 /** What was found. `error`: why relaxing the query failed, so that the result may lack products. */
 export type FoundInEngine = { result: SearchResult; error?: unknown }
@@ -46,13 +47,16 @@ export async function searchInEngine(
   indexName: string,
   request: ParsedRequest,
   signal: AbortSignal,
+  correct: Correct,
 ): Promise<FoundInEngine> {
   const { query } = request
-  const planned = planQueries(request, indexName)
-  const results = await engine.search(
-    planned.map((own) => own.query),
-    signal,
-  )
+  const ask: Ask = (queries) =>
+    engine.search(
+      queries.map((own) => ({ indexUid: indexName, ...own })),
+      signal,
+    )
+  const planned = planQueries(request)
+  const results = await ask(planned.map((own) => own.query))
   const order = new ProductOrder(query)
   const ordered = planned.flatMap(({ kind }, index) =>
     orderHits(kind, results[index]?.hits ?? [], order, query),
@@ -64,7 +68,7 @@ export async function searchInEngine(
   const pinned = ordered.filter(({ kind }) => kind === 'pinned')
   const found = ordered.slice(0, orderedHits).map(({ product }) => product)
   try {
-    return { result: await relax(engine, indexName, request, pinned, found, signal) }
+    return { result: await relax(ask, correct, request, pinned, found) }
   } catch (error) {
     // What the first request has found is better than nothing. After a timeout even nothing is,
     // because the caller has waited long, and many such searches would overload PostgreSQL.
@@ -99,7 +103,7 @@ function orderHits(
  * Returns the queries of the request. A product is found by one of them only, so totals and facet
  * counts can be added.
  */
-function planQueries(request: ParsedRequest, indexName: string): PlannedQuery[] {
+function planQueries(request: ParsedRequest): PlannedQuery[] {
   const { query, facets, offset, limit } = request
   const planned: PlannedQuery[] = []
   let remaining = toEngineFilters(request)
@@ -107,7 +111,6 @@ function planQueries(request: ParsedRequest, indexName: string): PlannedQuery[] 
     planned.push({
       kind,
       query: {
-        indexUid: indexName,
         q,
         limit: Math.max(offset + limit, query.text === '' ? 0 : orderedHits),
         filter: [...remaining, ...conditions],
@@ -125,7 +128,9 @@ function planQueries(request: ParsedRequest, indexName: string): PlannedQuery[] 
     return planned
   }
   const partial = toPartialCondition(query)
-  add('sku', '', [`sku = ${quoteFilterValue(query.text)}`])
+  // More SKUs than are ordered here may have the key of a short one, or of one with odd signs.
+  if (query.tokens.length < 2 || mayShareSkuKey(query.text))
+    add('sku', '', [`sku = ${quoteFilterValue(query.text)}`])
   add('exact', '', [toExactCondition(query)])
   if (query.pinnedSkus.length > 0) add('pinned', '', [toPinnedCondition(query.pinnedSkus)])
   if (partial !== null && !query.isAmount) {

@@ -3,6 +3,7 @@ import { type HighlightedName, highlightedNames } from '../products/fields.ts'
 import type { EngineHit } from '../search-engine/client.ts'
 import { normalizeText } from '../text/normalize.ts'
 import { canBePartOfCode } from '../text/sku-keys.ts'
+import { gluedKey } from '../text/tokens.ts'
 import { type ProductOrder, readParts } from './order.ts'
 import type { Hit } from './schema.ts'
 
@@ -48,6 +49,7 @@ function findMatches(value: string, order: ProductOrder): Range[] {
 function findCode(sku: string, order: ProductOrder): Range[] {
   const { text, positionOf } = normalizeText(sku)
   for (const code of order.codeKeys.filter(canBePartOfCode)) {
+    if (!gluedKey(text).includes(code)) continue
     // A code has letters and digits only.
     const [match] = text.matchAll(new RegExp([...code].join('[^\\p{L}\\d]*'), 'gu'))
     if (!match) continue

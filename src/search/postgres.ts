@@ -13,7 +13,7 @@ import {
   shownColumns,
   toProduct,
 } from '../products/fields.ts'
-import { maxFacetValues, maxListed } from '../search-engine/client.ts'
+import { maxFacetValues, maxListed, untilAborted } from '../search-engine/client.ts'
 import type { ParsedQuery } from '../text/parse-query.ts'
 import { canBeginHsCode, mayShareSkuKey, toCodeKey } from '../text/sku-keys.ts'
 import {
@@ -27,6 +27,7 @@ import {
 } from './hits.ts'
 import { ProductOrder } from './order.ts'
 import { buildLookUp, buildTerms, type QueryTerms, type TokenTerms } from './postgres-words.ts'
+import { listParts } from './relax.ts'
 import type { Facets, ParsedRequest, SearchResult } from './schema.ts'
 
 export type SearchDatabase = {
@@ -35,6 +36,9 @@ export type SearchDatabase = {
   /** The general pool. It runs the statement that cancels a search, and no search. */
   db: Kysely<Tables>
 }
+
+/** Corrections for the engine take some milliseconds, if nothing else runs. */
+export const correctionTimeout = { ms: 60 }
 
 type Sql = RawBuilder<unknown>
 
@@ -47,8 +51,6 @@ const orderedCandidates = 200
 /** Of products that have only some of the words. */
 const maxReadOfPart = 1_000
 const maxOfPart = 60
-const maxParts = 16
-const maxTokensOfParts = 6
 const lookAlikes = ['o0', 'i1l', 's5']
 const maxLookAlikes = 600
 /** PostgreSQL reads so many entries of the index in some tenths of a second. */
@@ -71,6 +73,17 @@ const settings = () => `
   set local statement_timeout = ${fallbackStatementTimeout.ms}; set local enable_seqscan = off;
   set local work_mem = '32MB'; set local jit = off; set local max_parallel_workers_per_gather = 0`
 
+const runSearch = <Row>(
+  database: SearchDatabase,
+  statement: RawBuilder<Row>,
+  signal: AbortSignal,
+) =>
+  runCancellableQuery<Row>(
+    { ...database, settings: settings() },
+    statement.compile(database.db),
+    signal,
+  )
+
 /**
  * Returns the requested page of hits. Throws if PostgreSQL does not answer within its statement
  * limit, or the reason of `signal` when it aborts.
@@ -81,12 +94,7 @@ export async function searchInPostgres(
   signal: AbortSignal,
 ): Promise<SearchResult> {
   const { query } = request
-  const run = <Row>(statement: RawBuilder<Row>) =>
-    runCancellableQuery<Row>(
-      { ...database, settings: settings() },
-      statement.compile(database.db),
-      signal,
-    )
+  const run = <Row>(statement: RawBuilder<Row>) => runSearch(database, statement, signal)
   const words = query.tokens.length === 0 ? [] : await run(buildLookUp(query))
   const terms = buildTerms(query, words)
   const order = new ProductOrder(terms.query, terms.weights)
@@ -95,7 +103,7 @@ export async function searchInPostgres(
   const found = orderCandidates(page, order, query)
   if (!mustRelax(query, found)) return toPage(request, found, page, order)
   const kept = found.filter(({ kind, match }) => kind === 'pinned' || match !== 'some_words')
-  const parts = listParts(terms.tokens)
+  const parts = listPartQueries(terms.tokens)
   const rows = await run(buildPartsStatement(request, parts))
   const ids = new Set(kept.map(({ product }) => product.id))
   const products = [...found.map(({ product }) => product), ...rows.map(toProduct)]
@@ -105,6 +113,29 @@ export async function searchInPostgres(
     .filter(({ held }) => held > 0)
     .toSorted((a, b) => b.score - a.score || a.product.name.length - b.product.name.length)
   return buildRelaxedResult(request, [...kept, ...others], order)
+}
+
+/**
+ * Returns the query with corrections of the words that no product has. Without them if PostgreSQL
+ * does not answer at once: the engine has some tolerance of its own.
+ */
+export async function correctInPostgres(
+  database: SearchDatabase,
+  query: ParsedQuery,
+  signal: AbortSignal,
+): Promise<ParsedQuery> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(correctionTimeout.ms)])
+  try {
+    // A wait for a connection does not end when the signal aborts.
+    const rows = await Promise.race([
+      runSearch(database, buildLookUp(query), limit),
+      untilAborted(limit),
+    ])
+    return buildTerms(query, rows).query
+  } catch {
+    signal.throwIfAborted()
+    return query
+  }
 }
 
 /** Orders the first candidates. Returns the later ones in their place. */
@@ -321,29 +352,17 @@ function buildFacetCounts(name: FacetName): RawBuilder<unknown> {
 }
 
 /**
- * Returns queries for products that have most of the tokens: the rarest ones together. The index is
- * read for the rarest token of each, so the sum of these is limited.
+ * Returns queries for products that have most of the tokens. The index is read for the rarest token
+ * of each, so the sum of these is limited.
  */
-function listParts(tokens: (TokenTerms | null)[]): string[] {
-  const known = tokens
-    .filter((terms) => terms !== null)
-    .toSorted((a, b) => a.postings - b.postings)
-    .slice(0, maxTokensOfParts)
-  const lists = known.length < tokens.length ? [known] : []
-  if (known.length > 2)
-    for (const left of known.toReversed()) lists.push(known.filter((terms) => terms !== left))
-  const rarest = known.slice(0, 4)
-  for (const [index, terms] of rarest.entries())
-    for (const other of rarest.slice(index + 1)) lists.push([terms, other])
-  for (const terms of known.slice(0, 3)) lists.push([terms])
-  const parts = new Set<string>()
+function listPartQueries(tokens: (TokenTerms | null)[]): string[] {
+  const known = tokens.filter((terms) => terms !== null).toSorted((a, b) => a.postings - b.postings)
   let read = 0
-  for (const list of lists) {
-    read += list[0]?.postings ?? 0
-    if (list.length > 0 && (parts.size === 0 || read <= maxPostings))
-      parts.add(list.map(({ loose }) => loose).join(' & '))
-  }
-  return [...parts].slice(0, maxParts)
+  const parts = listParts(known).filter(([rarest], index) => {
+    read += rarest?.postings ?? 0
+    return index === 0 || read <= maxPostings
+  })
+  return parts.map((part) => part.map(({ loose }) => loose).join(' & '))
 }
 
 /** The parts, and the only SKU that looks like the query: with O for 0, I for 1 or S for 5. */

@@ -1,18 +1,16 @@
-// Finds products for a query that no product holds as a whole: by pairs of its words, single words
-// and codes, translations, and codes that look alike. One request counts the products with each
-// word, a second one asks for all parts, and one order decides (order.ts).
-
-import type { EngineHit, EngineQuery, SearchEngine } from '../search-engine/client.ts'
+// Finds products for a query that no product holds as a whole. One request counts the products with
+// each word, PostgreSQL corrects the words that none has, a second request asks for parts of the
+// query, and one order decides (order.ts).
+import type { EngineHit, EngineQuery, EngineResult } from '../search-engine/client.ts'
 import { shownAttributes } from '../search-engine/document-fields.ts'
-import type { QueryToken } from '../text/parse-query.ts'
+import type { ParsedQuery, QueryToken } from '../text/parse-query.ts'
 import { canBePartOfCode } from '../text/sku-keys.ts'
-import { toLookAlike, toSound } from '../text/tokens.ts'
+import { toLookAlike } from '../text/tokens.ts'
 import {
   maxEngineWords,
   quoteFilterValue,
   toCodeCondition,
   toEngineFilters,
-  toEngineText,
 } from './engine-filters.ts'
 import { buildRelaxedResult, type FoundProduct } from './hits.ts'
 import { ProductOrder } from './order.ts'
@@ -22,70 +20,146 @@ import type { ParsedRequest, SearchResult } from './schema.ts'
 const hitsPerPart = 15
 /** The parts of a query of two words are its words. */
 const hitsPerWordOfTwo = 40
-const hitsOfWholeQuery = 40
-/** Pairs of words that are further apart are not requested. */
+/** Pairs that are further apart, and single tokens, are searched only if fewer are found. */
+const enoughHits = 16
 const maxPairDistance = 2
-/** Each word of a query of four to so many is left out once. */
-const maxWordsToLeaveOut = 6
-const maxTranslations = 8
-/** These numbers gave the best results with people's judgements. */
+/** Each synonym, correction or translation adds as many queries as there are parts with its word. */
+const maxTexts = 2
+/** Of more tokens, those that the fewest products have are searched together. */
+const maxTokens = 6
+const maxPaired = 4
+const maxAlone = 3
+/** This number gave the best results with people's judgements. */
 const rarityExponent = 0.05
-/** Reciprocal rank fusion: score = Σ 1 / (k + rank). */
-const fusionK = 60
 
-type Part = { q: string; conditions: string[]; limit: number; needsAll: boolean }
+/** Sends these queries to the engine. */
+export type Ask = (queries: Omit<EngineQuery, 'indexUid'>[]) => Promise<EngineResult[]>
+/** Adds corrections to words that no product has. Without them if that takes too long. */
+export type Correct = (query: ParsedQuery) => Promise<ParsedQuery>
+
+/** What a product must have for a token, by its place in the query: a text; null: the code itself. */
+type Choice = { place: number; text: string | null }
 
 /** Returns the page of hits. `pinned` come first. `found` are the hits of the whole query. */
 export async function relax(
-  engine: SearchEngine,
-  indexName: string,
+  ask: Ask,
+  correct: Correct,
   request: ParsedRequest,
   pinned: FoundProduct[],
   found: EngineHit[],
-  signal: AbortSignal,
 ): Promise<SearchResult> {
   const { query } = request
   const filters = toEngineFilters(request)
-  const toQuery = ({ q, conditions, limit: hits, needsAll }: Part): EngineQuery => ({
-    indexUid: indexName,
-    q,
-    limit: hits,
-    filter: [...filters, ...conditions],
-    matchingStrategy: needsAll ? 'all' : 'frequency',
-    attributesToRetrieve: shownAttributes,
-  })
-  const counted = await engine.search(
-    query.tokens.map((token) => toQuery(toCountPart(token))),
-    signal,
+  const limit = query.tokens.length === 2 ? hitsPerWordOfTwo : hitsPerPart
+  const toQuery = (part: Choice[], hits = limit) => {
+    const codes = part.flatMap(({ place, text }) =>
+      text === null ? (query.tokens[place] ?? []) : [],
+    )
+    return {
+      // Only the last word may be unfinished, so phrases come first.
+      q: part
+        .flatMap(({ text }) => text ?? [])
+        .toSorted((a, b) => Number(b.startsWith('"')) - Number(a.startsWith('"')))
+        .join(' '),
+      limit: hits,
+      filter: [...filters, ...codes.map((token) => toCodeCondition(token, hits > 0))],
+      matchingStrategy: 'all' as const,
+      attributesToRetrieve: shownAttributes,
+    }
+  }
+  const typed = query.tokens.map(({ kind, text }, place) => ({
+    place,
+    text: kind === 'word' ? quote(text) : null,
+  }))
+  const pairs = typed
+    .slice(0, maxEngineWords)
+    .flatMap((one, n) => typed.slice(n + 1, n + 1 + maxPairDistance).map((other) => [one, other]))
+  const answers = await ask([
+    ...typed.map((choice) => toQuery([choice], 0)),
+    ...pairs.map((pair) => toQuery(pair)),
+  ])
+  const counts = answers.splice(0, typed.length).map(({ estimatedTotalHits }) => estimatedTotalHits)
+  const isUnknown = ({ kind }: QueryToken, place: number) => kind === 'word' && counts[place] === 0
+  const { tokens } = query.tokens.some(isUnknown) ? await correct(query) : query
+  const rarestFirst = tokens
+    .map((token, place) => listChoices(token, place, isUnknown(token, place)))
+    .toSorted(([a], [b]) => (counts[a?.place ?? 0] ?? 0) - (counts[b?.place ?? 0] ?? 0))
+  // All products with one of these pairs are found.
+  const complete = pairs.filter((_, n) => (answers[n]?.estimatedTotalHits ?? limit) < limit)
+  const isNew = (part: Choice[]) => {
+    const has = ({ place, text }: Choice) =>
+      part.some((other) => other.place === place && other.text === text)
+    return !complete.some((pair) => pair.every(has))
+  }
+  const ids = new Set([...found, ...answers.flatMap((answer) => answer.hits)].map(({ id }) => id))
+  const hasUnknown = (part: Choice[][]) => part.some(([choice]) => counts[choice?.place ?? 0] === 0)
+  const parts = listParts(rarestFirst)
+    .filter((part) => part.length > 2 || ids.size < enoughHits || hasUnknown(part))
+    .flatMap(listVariants)
+    .filter(isNew)
+  const alike = query.partialCodeKey
+  const queries = parts.map((part) => toQuery(part))
+  if (alike !== undefined && canBePartOfCode(alike))
+    queries.push({
+      ...toQuery([], 2),
+      filter: [...filters, `lookAlike = ${quoteFilterValue(toLookAlike(alike))}`],
+    })
+  if (queries.length > 0) answers.push(...(await ask(queries)))
+  const lookAlikes = queries.length > parts.length ? (answers.pop()?.hits ?? []) : []
+  const hits = [...found, ...answers.flatMap((answer) => answer.hits)]
+  const candidates = new Map(hits.map((hit) => [hit.id, hit]))
+  for (const hit of lookAlikes)
+    if (lookAlikes.length === 1) candidates.set(hit.id, hit)
+    else candidates.delete(hit.id)
+  for (const { product } of pinned) candidates.delete(product.id)
+  // A translation counts only if no product has the word.
+  const ordered = tokens.map((token, place) =>
+    counts[place] === 0 ? token : { ...token, translations: [] },
   )
-  const counts = counted.map(({ estimatedTotalHits }) => estimatedTotalHits)
-  const known = new Set(query.tokens.filter((_, index) => (counts[index] ?? 0) > 0))
-  const results = await engine.search(listParts(request, known).map(toQuery), signal)
-  const candidates = fuse([found, ...results.map(({ hits }) => hits)])
-  const lookAlike = results.at(-1)
-  const tokens = query.tokens.map((token) =>
-    known.has(token) ? { ...token, translations: [] } : token,
-  )
-  const order = new ProductOrder({ ...query, tokens }, counts.map(weigh))
-  const pinnedIds = new Set(pinned.map(({ product }) => product.id))
-  if (query.partialCodeKey !== undefined && lookAlike && lookAlike.estimatedTotalHits !== 1)
-    for (const { id } of lookAlike.hits) candidates.delete(id)
-  const scored = order.sort([...candidates.values()].filter(({ id }) => !pinnedIds.has(id)))
+  const order = new ProductOrder({ ...query, tokens: ordered }, counts.map(weigh))
+  const scored = order.sort([...candidates.values()])
   const others = scored.map((product) => ({ ...product, kind: 'words' as const }))
   return buildRelaxedResult(request, [...pinned, ...others], order)
 }
 
-/** Merges lists of hits, each product once, by reciprocal rank fusion. */
-function fuse(lists: EngineHit[][]): Map<string, EngineHit> {
-  const fused = new Map<string, { hit: EngineHit; score: number }>()
-  for (const hits of lists)
-    for (const [rank, hit] of hits.entries()) {
-      const entry = fused.get(hit.id) ?? { hit, score: 0 }
-      entry.score += 1 / (fusionK + rank)
-      fused.set(hit.id, entry)
-    }
-  const ordered = [...fused.values()].toSorted((a, b) => b.score - a.score)
-  return new Map(ordered.map(({ hit }) => [hit.id, hit]))
+/**
+ * Returns what a product may have for a token: it, its synonyms, corrections and translations. A
+ * word that products have is a phrase of one word: with typos and endings, each part would cost the
+ * engine up to a hundred times as much.
+ */
+function listChoices(token: QueryToken, place: number, isUnknown: boolean): Choice[] {
+  const { kind, text, synonyms, translations, corrections = [] } = token
+  const others = isUnknown ? [...corrections, ...translations, ...synonyms] : synonyms
+  const choices = [...new Set(others)].slice(0, maxTexts).map((each) => quote(each))
+  const own = kind !== 'word' ? null : isUnknown ? text : quote(text)
+  return [own, ...choices].map((each) => ({ place, text: each }))
+}
+
+const quote = (text: string) => `"${text}"`
+
+/** Returns the first choice of each token, and one other choice at a time. */
+function listVariants(part: Choice[][]): Choice[][] {
+  const first = part.flatMap(([choice]) => choice ?? [])
+  const others = part.flatMap((choices, n) =>
+    choices.slice(1).map((choice) => first.with(n, choice)),
+  )
+  return [first, ...others]
+}
+
+/**
+ * Returns the tokens that a product may have together, given those that the fewest products have
+ * first: all of them, all but one, two of the rarest, and one of them.
+ */
+export function listParts<Token>(rarestFirst: Token[]): Token[][] {
+  const tokens = rarestFirst.slice(0, maxTokens)
+  const rarest = tokens.slice(0, maxPaired)
+  const allButOne = tokens.map((_, n) => tokens.toSpliced(n, 1))
+  return [
+    ...(tokens.length > 2 ? [tokens] : []),
+    ...(tokens.length > 3 ? allButOne.toReversed() : []),
+    ...rarest.flatMap((token, n) => rarest.slice(n + 1).map((other) => [token, other])),
+    ...rarest.slice(0, maxAlone).map((token) => [token]),
+  ]
 }
 
 /**
@@ -94,56 +168,4 @@ function fuse(lists: EngineHit[][]): Map<string, EngineHit> {
  */
 function weigh(productCount: number): number {
   return Math.max(1, productCount) ** -rarityExponent
-}
-
-/** Counts the products that have a token as typed. */
-function toCountPart(token: QueryToken): Part {
-  const isWord = token.kind === 'word'
-  const conditions = isWord ? [] : [toCodeCondition(token, false)]
-  return { q: isWord ? `"${token.text}"` : '', conditions, limit: 0, needsAll: true }
-}
-
-/**
- * Returns the parts of a query. The last one asks for SKUs that look like it. Beside other words, a
- * word that products have as typed is searched for as it is, as a phrase of one word: with typos
- * and endings, each part would cost the engine up to a hundred times as much.
- */
-function listParts({ query }: ParsedRequest, known: ReadonlySet<QueryToken>): Part[] {
-  const { codes, tokens } = query
-  const words = query.words.slice(0, maxEngineWords)
-  const together = (several: QueryToken[]) =>
-    several.map((word) => (known.has(word) ? `"${word.text}"` : word.text)).join(' ')
-  const q = toEngineText(query.words)
-  const parts: Part[] = []
-  const add = (text: string, conditions: string[], limit = hitsPerPart, needsAll = true) => {
-    if (text !== '' || conditions.length > 0) parts.push({ q: text, conditions, limit, needsAll })
-  }
-  const strict = codes.map((token) => toCodeCondition(token, true))
-  if (codes.length > 0) {
-    add(q, [], hitsOfWholeQuery, false)
-    add('', strict, hitsOfWholeQuery)
-    if (codes.length > 1)
-      for (const index of codes.keys()) {
-        add(q, [strict[index] ?? ''], hitsPerPart, false)
-        if (codes.length > 2) add(q, strict.toSpliced(index, 1), hitsPerPart, false)
-      }
-  }
-  for (const { text } of words) if (toSound(text) !== text) add(toSound(text), [])
-  const limit = words.length === 2 && codes.length === 0 ? hitsPerWordOfTwo : hitsPerPart
-  for (const word of words) add(word.text, strict.slice(0, 1), limit)
-  if (codes.length > 0 && words.length > 1) for (const word of words) add(word.text, [])
-  if (words.length >= 4 && words.length <= maxWordsToLeaveOut)
-    for (const index of words.keys()) add(together(words.toSpliced(index, 1)), [])
-  if (words.length > 2)
-    for (const [index, word] of words.entries())
-      for (const next of words.slice(index + 1, index + 1 + maxPairDistance))
-        add(together([word, next]), [])
-  const translated = tokens.flatMap(({ translations }) => translations)
-  if (translated.length > 0 && words.length > 1)
-    add(words.map(({ text, translations }) => translations[0] ?? text).join(' '), [])
-  for (const translation of translated.slice(0, maxTranslations)) add(translation, [])
-  const alike = query.partialCodeKey
-  if (alike !== undefined && canBePartOfCode(alike))
-    add('', [`lookAlike = ${quoteFilterValue(toLookAlike(alike))}`])
-  return parts
 }

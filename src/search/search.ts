@@ -31,7 +31,7 @@ import {
   SearchFailureLog,
   type SearchObserver,
 } from './metrics-and-log.ts'
-import { searchInPostgres } from './postgres.ts'
+import { correctInPostgres, searchInPostgres } from './postgres.ts'
 import { addMeta, ResponseCache, type SerializedResult, serializeResult } from './response-cache.ts'
 import type {
   Hit,
@@ -262,11 +262,11 @@ export class SearchService {
     disconnected: AbortSignal,
     logger: Logger,
   ): Promise<{ ending: Ending; result?: SearchResult }> {
-    const { indexName, observer } = this.#options
+    const { db, searchPool, indexName, observer } = this.#options
     const signal = AbortSignal.any([disconnected, AbortSignal.timeout(engineTimeout.ms)])
-    const { result, error } = await searchInEngine(engine, indexName, request, signal).catch(
-      (error: unknown) => ({ result: undefined, error }),
-    )
+    const { result, error } = await searchInEngine(engine, indexName, request, signal, (query) =>
+      correctInPostgres({ db, pool: searchPool }, query, signal),
+    ).catch((error: unknown) => ({ result: undefined, error }))
     const ending = disconnected.aborted
       ? 'cancelled'
       : error === undefined
