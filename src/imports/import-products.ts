@@ -107,7 +107,8 @@ async function addIncompletePriceProblems(
     select file_line, case
       when staged.${given} is null then '${given}: is empty, but the product has a ${other}: '
         'empty both, in a file with the column ${other}'
-      else '${given}: the product has no ${other}: add the column ${other}' end
+      else '${given}: the product has no ${other}: add the column ${other}'
+        '${other === 'currency' ? ', or use --currency EUR' : ''}' end
     from staged left join products using (sku)
     where not is_malformed and sku is not null
       and (staged.${given} is null) <> (products.${other} is null)`)

@@ -44,16 +44,23 @@ const invalidFiles: Record<string, InvalidFile> = {
     content: '[{sku: 1, name: 2}]\n',
     message: /has unknown columns: "\[\{sku: 1", "name: 2\}\]"/,
   },
+  'is a JSON array': {
+    content: '[\n  {"sku": "A", "name": "Tubo"}\n]\n',
+    message: /^The file is a JSON array\. Write JSON lines: one object a line/,
+  },
   'is gzip in gzip': {
     content: gzipSync(gzipSync(valid)),
     message: /NUL byte|is not UTF-8/,
   },
 
   // Headers
-  'has no header': { content: 'A,Tubo,1.50,EUR\n', message: /unknown columns: "A", "Tubo"/ },
+  'has no header': {
+    content: 'A,Tubo,1.50,EUR\n',
+    message: /unknown columns: "A", "Tubo".* None is known\. The first row must name the columns/,
+  },
   'has a column twice': {
     content: 'sku,name,name\nA,Tubo,Codo\n',
-    message: /^Line 1, the header, has the column name twice\.$/,
+    message: /^Line 1, the header, has the column name twice: "name" and "name"\. Remove or/,
   },
   'has a column without a name': {
     content: 'sku,,name\nA,x,Tubo\n',
@@ -66,7 +73,7 @@ const invalidFiles: Record<string, InvalidFile> = {
   'has an unknown column, with the known ones in the error': {
     content: 'sku,name,colour\nA,Tubo,red\n',
     message:
-      /--map "colour=sku", .*--ignore-unknown\. Known columns: sku, name, description, .*, active\.$/,
+      /--map "colour=COLUMN", .*--ignore-unknown\. Known columns: sku, name, description, .*, active\.$/,
   },
   'has no SKU': {
     content: '\nname,brand\nTubo,Ejemplo\n',
@@ -86,6 +93,10 @@ const invalidFiles: Record<string, InvalidFile> = {
   'has a quotation mark within a cell': {
     content: 'sku,name\n"A\n2",Tubo\nB,Tubo 5" largo\n',
     message: /row that begins on line 4 has a quotation mark in the middle of a cell/,
+  },
+  'has a text as a formula': {
+    content: 'sku,name\n="00123",Tubo\n',
+    message: /row that begins on line 2 has a cell such as ="00123", which a spreadsheet uses/,
   },
   'has text after a quotation mark': {
     content: 'sku,name\nA,"Tubo"s\n',

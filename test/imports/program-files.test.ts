@@ -209,7 +209,7 @@ t.test('says what to do about columns that it does not know', async (t) => {
   t.match(await run(['--map', 'Otro=sku'], 'Interno,Nombre\nA,Silla\n'), /no column "Otro"/)
   t.match(await run([], 'SKU,sku,Name\nA,A,Silla\n'), /unknown columns: "SKU"/)
   t.match(await run([], 'Ref,Código,Name\nA,A,Silla\n'), /unknown columns: "Ref"/)
-  t.match(await run([], 'SKU,Sku,Name\nA,A,Silla\n'), /has the column SKU twice/)
+  t.match(await run([], 'SKU,Sku,Name\nA,A,Silla\n'), /has the column sku twice: "SKU" and "Sku"\./)
   t.equal(await run(['--map', 'interno=SKU'], 'Interno,NOMBRE\nA,Silla\n'), '')
   t.match(await readProducts(database), [{ sku: 'A', name: 'Silla' }])
 })

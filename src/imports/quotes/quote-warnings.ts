@@ -145,8 +145,8 @@ const cases: [kind: WarningKind, sql: string][] = [
   // Columns of percentages whose values are all below 1, as if 15 % were written as 0.15.
   [
     'unusual_rate',
-    `select min(first_file_line) as file_line, format('%s: all %s values but 0 are below 1, such as %s %%: '
-      'they may be fractions of 1 instead of percentages', field, count(*), min(percentage)) as example
+    `select min(first_file_line) as file_line, format('%s: no value above 0 reaches 1 %%, such as %s %%: '
+      'they may be fractions of 1 instead of percentages', field, min(percentage)) as example
     from imported_quote_lines
     cross join lateral (
       values ('discount_percent', discount_percent), ('tax_rate', tax_rate)

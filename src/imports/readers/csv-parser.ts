@@ -19,9 +19,10 @@ export type RawTable = {
   header: Row
   /** Reads the rows below the header, from the first one each time. */
   rows(): AsyncIterable<Row[]>
-  encoding: FileFormat['encoding']
-  delimiter: FileFormat['delimiter']
-  hasSeparatorLine: boolean
+  /** How a text file is written. */
+  encoding?: FileFormat['encoding']
+  delimiter?: FileFormat['delimiter']
+  hasSeparatorLine?: boolean
   /** How the file was read, such as `UTF-8` and `cells separated by commas`. */
   words: string[]
 }

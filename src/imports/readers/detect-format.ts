@@ -98,6 +98,10 @@ class Evidence<Part extends keyof CellFormat> {
     ])
     return (sample) => {
       const group = form === 'date' ? 'date' : sample.column
+      const canBe = ([word, read]: [string, CellReader]) =>
+        this.#excluded.has(word) || typeof read(sample.cell) === 'string'
+      // The cell shows nothing new: every way that is left can read it.
+      if (this.#decided.has(group) && readers.every(canBe)) return
       const results = readers.map(([word, read]) => [word, read(sample.cell)] as const)
       const readings = results.filter(
         (result): result is [string, string] => typeof result[1] === 'string',

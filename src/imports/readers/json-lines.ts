@@ -10,7 +10,7 @@ type Scalar = string | boolean | null | { digits: string }
 
 /** Reads the whole file once for its keys. Throws an ImportError that names the line. */
 export async function openJsonLines(source: FileSource): Promise<RawTable> {
-  const encoding = await detectEncoding(source.read(), 'utf-8')
+  await detectEncoding(source.read(), 'utf-8')
   const columns = new Map<string, number>()
   for await (const batch of readObjects(source))
     for (const { object } of batch)
@@ -19,14 +19,7 @@ export async function openJsonLines(source: FileSource): Promise<RawTable> {
     for await (const batch of readObjects(source))
       yield batch.map(({ line, object }) => toRow(line, object, columns))
   }
-  return {
-    header: { line: 1, cells: [...columns.keys()] },
-    rows,
-    encoding,
-    delimiter: ',',
-    hasSeparatorLine: false,
-    words: ['JSON lines'],
-  }
+  return { header: { line: 1, cells: [...columns.keys()] }, rows, words: ['JSON lines'] }
 }
 
 function toRow(line: number, object: Record<string, unknown>, columns: Map<string, number>): Row {

@@ -57,11 +57,12 @@ async function describeTable(
   close: () => Promise<void>,
 ): Promise<ImportTable> {
   const raw = await openRawTable(file, fileColumns, options)
+  const { encoding = 'utf-8', delimiter = ',', hasSeparatorLine = false } = raw
   const { indexes, columns, ignored } = readHeader(raw.header, fileColumns, options)
   const width = dropTrailingEmptyCells(raw.header.cells).length
   const rows = () => selectCells(raw.rows(), { indexes, columns, width, options })
   const found = await detectFormat(rows(), columns, fileColumns, options.format ?? {})
-  const format = { encoding: raw.encoding, delimiter: raw.delimiter, ...found }
+  const format = { encoding, delimiter, ...found }
   return {
     columns,
     fileColumns,
@@ -72,7 +73,7 @@ async function describeTable(
       ...describeFormat(found, columns, fileColumns),
       ...(ignored.length > 0 ? [`ignored columns: ${listNames(ignored)}`] : []),
     ].join('; '),
-    hasSeparatorLine: raw.hasSeparatorLine,
+    hasSeparatorLine,
   }
 }
 
@@ -97,7 +98,13 @@ async function openRawTable(
   if (options.sheet !== undefined)
     throw new ImportError('--sheet names a sheet of a workbook, but the file is none.')
   // A header in CSV never begins with a brace.
-  if (/^(\ufeff)?\s*\{\s*"/.test(start.toString())) return openJsonLines(file)
+  const text = start.toString()
+  if (/^\ufeff?\s*\[\s*\{\s*"/.test(text))
+    throw new ImportError(
+      'The file is a JSON array. Write JSON lines: one object a line, without brackets and commas ' +
+        'around it.',
+    )
+  if (/^\ufeff?\s*\{\s*"/.test(text)) return openJsonLines(file)
   return openCsv(file, fileColumns, options)
 }
 
@@ -125,10 +132,11 @@ async function openCsv(
   options: TableOptions,
 ): Promise<RawTable> {
   const encoding = await detectEncoding(file.read(), options.format?.encoding)
-  const start = await readThroughHeader(decodeText(file.read(), encoding))
-  const named = separatorLine.exec(start)?.[1] as FileFormat['delimiter'] | undefined
-  const header = start.replace(separatorLine, '')
-  checkLineEnd(header)
+  const { named, header } = await findHeader(decodeText(file.read(), encoding))
+  if (header.trimEnd().includes('\r'))
+    throw new ImportError(
+      'The lines of the file end with a bare carriage return. Save or export it with LF or CRLF.',
+    )
   const delimiter =
     options.format?.delimiter ?? named ?? detectDelimiter(header, fileColumns, options)
   const table = await takeHeader(
@@ -147,18 +155,21 @@ async function openCsv(
 }
 
 /**
- * Returns the text up to the end of the header and the rest of that chunk. Blank lines and the line
- * `sep=;` come before the header. If they are longer than a row may be, returns what has been read:
- * the checks that follow find the error.
+ * Returns the line of the header, and the delimiter that a line such as `sep=;` before it names. If
+ * it is longer than a row may be, returns what has been read: the checks that follow find the error.
  */
-async function readThroughHeader(text: AsyncGenerator<string>): Promise<string> {
+async function findHeader(
+  text: AsyncIterable<string>,
+): Promise<{ header: string; named: FileFormat['delimiter'] | undefined }> {
   let start = ''
+  let content = ''
   for await (const part of text) {
     start += part
-    const header = start.replace(separatorLine, '').trimStart()
-    if (start.length > maxRowCharacters || header.includes('\n')) break
+    content = start.replace(separatorLine, '').trimStart()
+    if (start.length > maxRowCharacters || content.includes('\n')) break
   }
-  return start
+  const named = separatorLine.exec(start)?.[1] as FileFormat['delimiter'] | undefined
+  return { header: content.split('\n', 1)[0] ?? '', named }
 }
 
 /**
@@ -166,13 +177,12 @@ async function readThroughHeader(text: AsyncGenerator<string>): Promise<string> 
  * none is known.
  */
 function detectDelimiter(
-  text: string,
+  header: string,
   fileColumns: FileColumns,
   { columnNames }: TableOptions,
 ): FileFormat['delimiter'] {
-  const [line = ''] = text.trimStart().split('\n', 1)
   const score = (delimiter: string) => {
-    const names = line.split(delimiter).map((cell) => cell.replaceAll('"', '').trim())
+    const names = header.split(delimiter).map((cell) => cell.replaceAll('"', '').trim())
     const known = names.filter(
       (name) => columnNames?.has(name) || listMeanings(name, fileColumns).length > 0,
     )
@@ -181,14 +191,6 @@ function detectDelimiter(
   return Object.values(formatWords.delimiter).reduce((best, delimiter) =>
     score(delimiter) > score(best) ? delimiter : best,
   )
-}
-
-function checkLineEnd(text: string): void {
-  const [line = ''] = text.trimStart().split('\n', 1)
-  if (line.trimEnd().includes('\r'))
-    throw new ImportError(
-      'The lines of the file end with a bare carriage return. Save or export it with LF or CRLF.',
-    )
 }
 
 /** The columns that a name may mean, each with the place of the name in its names. */
@@ -228,16 +230,17 @@ function readHeader(header: Row, fileColumns: FileColumns, options: TableOptions
     const best = Math.min(...places.map(({ place }) => place))
     const [first, second] = places.filter(({ place }) => place === best)
     if (first && second)
-      throw new ImportError(`${line} has the column ${names[first.index]} twice.`)
+      throw new ImportError(
+        `${line} has the column ${column} twice: ${quoteForMessage(names[first.index] ?? '')} and ` +
+          `${quoteForMessage(names[second.index] ?? '')}. Remove or rename one.`,
+      )
     if (first) found.set(column, first.index)
   }
   const used = new Set(found.values())
   const unknown = names.filter((name, index) => !used.has(index) && !isRejectedRowColumn(name))
   if (unknown.length > 0 && !ignoresUnknown)
     throw new ImportError(
-      `${line} has unknown columns: ${listNames(unknown)}. Say what a column means with --map ` +
-        `${JSON.stringify(`${unknown.find((name) => name !== '') ?? 'name'}=${fileColumns.required[0]}`)}, ` +
-        'or leave these out with --ignore-unknown. ' +
+      `${line} has unknown columns: ${listNames(unknown)}. ${adviseOnUnknown()} ` +
         `Known columns: ${fileColumns.allowed.join(', ')}.`,
     )
   for (const column of Object.keys(defaults)) if (!found.has(column)) found.set(column, -1)
@@ -248,6 +251,16 @@ function readHeader(header: Row, fileColumns: FileColumns, options: TableOptions
         `--map "NAME=${missing[0]}", or give all rows the same value with --set ` +
         `${missing[0]}=VALUE. Known columns: ${fileColumns.allowed.join(', ')}.`,
     )
+  function adviseOnUnknown(): string {
+    if (found.size === 0)
+      return 'None is known. The first row must name the columns: remove what is above it, or add it.'
+    const name = unknown.find((name) => name !== '') ?? 'NAME'
+    const column = fileColumns.required.find((column) => !found.has(column)) ?? 'COLUMN'
+    return (
+      `Say what a column means with --map ${JSON.stringify(`${name}=${column}`)}, ` +
+      'or leave these out with --ignore-unknown.'
+    )
+  }
   // In the order of the file, so that rejected rows look like it.
   const inOrder = [...found].sort(([, a], [, b]) => (a < 0 ? Infinity : a) - (b < 0 ? Infinity : b))
   return {

@@ -31,13 +31,7 @@ export async function openXlsx(
     throw new ImportError(
       `The sheet ${quoteForMessage(sheet.name)} is empty. Name one with --sheet.`,
     )
-  return {
-    ...table,
-    encoding: 'utf-8',
-    delimiter: ',',
-    hasSeparatorLine: false,
-    words: [`sheet ${quoteForMessage(sheet.name)} of a workbook`],
-  }
+  return { ...table, words: [`sheet ${quoteForMessage(sheet.name)} of a workbook`] }
 }
 
 async function listEntries(zip: ZipFile): Promise<Map<string, Entry>> {
