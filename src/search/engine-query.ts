@@ -62,9 +62,12 @@ export async function searchInEngine(
     orderHits(kind, results[index]?.hits ?? [], order, query),
   )
   const total = results.reduce((sum, { estimatedTotalHits }) => sum + estimatedTotalHits, 0)
-  const counted = { total, facets: sumFacetCounts(request.facets, results) }
-  const result = buildResult(request, ordered, order, counted)
-  if (!mustRelax(query, ordered)) return { result }
+  const build = () =>
+    buildResult(request, ordered, order, {
+      total,
+      facets: sumFacetCounts(request.facets, results),
+    })
+  if (!mustRelax(query, ordered)) return { result: build() }
   const pinned = ordered.filter(({ kind }) => kind === 'pinned')
   const found = ordered.slice(0, orderedHits).map(({ product }) => product)
   try {
@@ -73,8 +76,8 @@ export async function searchInEngine(
     // What the first request has found is better than nothing. After a timeout even nothing is,
     // because the caller has waited long, and many such searches would overload PostgreSQL.
     const isTimeout = error instanceof EngineFailure && error.outcome === 'timeout'
-    if (result.total === 0 && !isTimeout) throw error
-    return { result, error }
+    if (total === 0 && !isTimeout) throw error
+    return { result: build(), error }
   }
 }
 

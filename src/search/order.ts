@@ -107,7 +107,7 @@ export class ProductOrder {
     const { foldedWords } = query
     this.#phrase = foldedWords.some((word) => stopWords.has(word)) ? foldedWords.join(' ') : null
     this.#letters = foldedWords.filter((word) => word.length === 1 && stopWords.has(word))
-    this.#tokens = query.tokens.map((token) => new ComparedToken(token))
+    this.#tokens = query.tokens.map(compareToken)
   }
 
   /** Orders products, the best first. Equal ones keep their order. */
@@ -235,6 +235,15 @@ export class ProductOrder {
       (place === null ? 0 : placeWeight * Math.log(place + placeOffset))
     )
   }
+}
+
+/** A relaxed query orders the same products a second time. */
+const comparedTokens = new WeakMap<QueryToken, ComparedToken>()
+
+function compareToken(token: QueryToken): ComparedToken {
+  const compared = comparedTokens.get(token) ?? new ComparedToken(token)
+  comparedTokens.set(token, compared)
+  return compared
 }
 
 /** A token of the query with what was found for words of products, because words recur. */

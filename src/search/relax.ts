@@ -114,7 +114,7 @@ export async function relax(
   for (const { product } of pinned) candidates.delete(product.id)
   // A translation counts only if no product has the word.
   const ordered = tokens.map((token, place) =>
-    counts[place] === 0 ? token : { ...token, translations: [] },
+    counts[place] === 0 || token.translations.length === 0 ? token : { ...token, translations: [] },
   )
   const order = new ProductOrder({ ...query, tokens: ordered }, counts.map(weigh))
   const scored = order.sort([...candidates.values()])
