@@ -8,6 +8,8 @@ import { textsByLanguage } from '../texts/languages.ts'
 const pendingRetryAfterMs = 5_000
 // Most connection failures end within a few seconds.
 const retryAfterMs = 5_000
+// The cause may be short, such as a busy machine. Each attempt may cost seconds.
+export const failurePauseMs = 30_000
 
 export type ErrorPageName = keyof QuoteTexts['errors']
 
@@ -40,8 +42,8 @@ type FailureRule = {
   isLoggedAsError?: true
   /** Counted in the metric of failed PDFs if the request was for a PDF. */
   countsAsFailedPdf?: true
-  /** When a rendering that failed in this way is tried again. Default: at the next request. */
-  retryRendering?: 'after-pause' | 'never'
+  /** Requests within `failurePauseMs` get the same failure. Default: the next one renders. */
+  isRemembered?: true
 }
 
 const cannotReadRule: FailureRule = {
@@ -110,13 +112,16 @@ const rules = {
     detail:
       'This quote contains characters that its PDF cannot show correctly. Request text/html or ' +
       'application/json instead.',
-    retryRendering: 'never',
+    isRemembered: true,
   },
   // Any rendering error other than a QuoteFailure. For example, the document made it fail, the
-  // process was killed because the machine has too little memory, or the code has a defect. The
-  // rendering is tried again after a pause (rendering/quote-renderer.ts). Requests until then
-  // get the same failure.
-  rendering_failed: { ...cannotRenderRule, isLoggedAsError: true, retryRendering: 'after-pause' },
+  // process was killed because the machine has too little memory, or the code has a defect.
+  rendering_failed: {
+    ...cannotRenderRule,
+    retryAfterMs: failurePauseMs,
+    isLoggedAsError: true,
+    isRemembered: true,
+  },
   // Too many other renderings wait. An error for each request would flood the log.
   queue_full: cannotRenderRule,
   // The rendering process cannot be started or reached, or hardly ran, for example because the
@@ -145,17 +150,14 @@ export function getPageOfProblem(code: ProblemCode): ErrorPageName {
 
 export class QuoteFailure extends Error {
   readonly reason: FailureReason
-  /** The time after which a new request makes sense. Null: no Retry-After is sent. */
-  readonly retryAfterMs: number | null
 
   constructor(
     reason: FailureReason,
     message: string = failureRules[reason].detail,
-    { retryAfterMs, cause }: { retryAfterMs?: number; cause?: unknown } = {},
+    { cause }: { cause?: unknown } = {},
   ) {
     super(message, { cause })
     this.reason = reason
-    this.retryAfterMs = retryAfterMs ?? failureRules[reason].retryAfterMs ?? null
   }
 }
 

@@ -98,16 +98,14 @@ export function describeFailure(
   { legalName, email, phone }: Pick<Seller, 'legalName' | 'email' | 'phone'>,
   format: Format | null,
 ): DescribedError {
-  const { reason, retryAfterMs } = failure
-  const { code, page, pdfPage, detail, showsContact = false } = failureRules[reason]
+  const { reason } = failure
+  const { code, page, pdfPage, detail, showsContact = false, retryAfterMs } = failureRules[reason]
   const contact = showsContact ? ` Ask ${legalName} for a new one: ${email}, ${phone}.` : ''
   const problem = new Problem(code, detail + contact, {
     cause: failure,
     reason,
     skipErrorLog: !needsErrorLog(failure),
-    ...(retryAfterMs !== null && {
-      headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
-    }),
+    ...(retryAfterMs !== undefined && { headers: { 'retry-after': `${retryAfterMs / 1000}` } }),
   })
   return { problem, page: (format === 'pdf' && pdfPage) || page, showsContact }
 }

@@ -94,22 +94,24 @@ export async function addNegativeTotalProblems(client: ClientBase): Promise<void
         where invalid.number = staged_quotes.number
           and coalesce(invalid.version_number, staged_quotes.version) = staged_quotes.version
       )
-    ), nets as materialized (
-      select valid.first_file_line, valid.number, staged.currency,
+    ), sums as materialized (
+      select valid.first_file_line, valid.number, staged.currency, currencies.digits,
         coalesce(sum(line_net(staged.quantity::numeric, staged.unit_price::numeric,
           coalesce(staged.discount_percent::numeric, 0), currencies.digits))
-          filter (where coalesce(staged.kind, 'line') = 'line'), 0)
-          - coalesce(max(staged.global_discount_amount::numeric), 0) as net,
-        max(staged.global_discount_amount::numeric) > 0 as is_discounted
+          filter (where coalesce(staged.kind, 'line') = 'line'), 0) as total,
+        max(${nullIfZero('global_discount_percent')}) as percent,
+        max(${nullIfZero('global_discount_amount')}) as amount
       from valid
       join staged on staged.number = valid.number and staged.version_number = valid.version
       join currencies on currencies.code = staged.currency
-      group by valid.first_file_line, valid.number, staged.currency
+      group by valid.first_file_line, valid.number, staged.currency, currencies.digits
+    ), nets as (
+      select *, total - discount_on(total, total, percent, amount, digits) as net from sums
     )
     insert into problems (file_line, problem)
     select first_file_line,
       format('number: the lines of quote %s%s add up to %s %s, which is below zero', number,
-        case when is_discounted then ', less its global discount,' end, net, currency)
+        case when percent > 0 or amount > 0 then ', less its global discount,' end, net, currency)
     from nets where net < 0`)
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import pTimeout from 'p-timeout'
 import {
+  failurePauseMs,
   failureRules,
   getRenderingFailureReason,
   HandledFailure,
@@ -26,10 +27,6 @@ export const renderingWait = { ms: 10_000 }
 export const maxMainThreadDocumentBytes = 32_000
 const cacheBytes = 48e6
 const maxQueued = 30
-// The cause may be short, such as a busy machine. Each attempt may cost seconds.
-const firstFailurePauseMs = 30_000
-// A document that always fails costs each process one attempt an hour.
-const maxFailurePauseMs = 3_600_000
 const maxRememberedFailures = 1_000
 // A pause is five times as long as the page before it took. Other requests have most of the time.
 const pauseFactor = 5
@@ -42,14 +39,15 @@ export type RenderingContext = {
   logFailure(error: unknown): void
 }
 
-/** `retryAt`: by performance.now(). Infinity: never, because the document cannot be rendered. */
-type FailedRendering = { failure: HandledFailure; pauseMs: number; retryAt: number }
-
 export class QuoteRenderer {
   readonly #options: PageOptions
   readonly #process: RenderingProcess
   readonly #cache: LRUCache<string, Rendering>
-  readonly #failed = new LRUCache<string, FailedRendering>({ max: maxRememberedFailures })
+  /** The renderings that may not be tried again yet. */
+  readonly #failed = new LRUCache<string, HandledFailure>({
+    max: maxRememberedFailures,
+    ttl: failurePauseMs,
+  })
   readonly #pending = new Map<string, Promise<Rendering>>()
   // Pages come first: they take a tenth of the time, and a customer sees the page before the PDF.
   readonly #waiting = { page: [] as (() => Promise<void>)[], pdf: [] as (() => Promise<void>)[] }
@@ -80,7 +78,7 @@ export class QuoteRenderer {
     language: Locale | null,
     context: RenderingContext,
   ): Promise<{ rendering: Rendering; isCached: boolean }> {
-    const offersPdf = format === 'html' && !this.#findFailure(getCacheKey(link, 'pdf', language))
+    const offersPdf = format === 'html' && !this.#failed.has(getCacheKey(link, 'pdf', language))
     const variant = { format, language, offersPdf }
     const key = getCacheKey(link, format, language, offersPdf)
     const cached = this.#cache.get(key)
@@ -99,25 +97,22 @@ export class QuoteRenderer {
     this.#process.stop()
   }
 
-  /** Returns the failure of a rendering that may not be tried again yet. */
-  #findFailure(key: string): FailedRendering | undefined {
-    const failed = this.#failed.get(key)
-    return failed && failed.retryAt > performance.now() ? failed : undefined
-  }
-
   #start(key: string, link: OpenLink, variant: Variant, context: RenderingContext) {
-    const failed = this.#findFailure(key)
-    if (failed) throw repeatFailure(failed)
+    const failed = this.#failed.get(key)
+    if (failed) throw failed
     const rendering = this.#render(link, variant, context)
       .then(
         (content) => {
-          this.#failed.delete(key)
           this.#cache.set(key, content)
           return content
         },
         (error: unknown) => {
           if (needsErrorLog(error)) context.logFailure(error)
-          throw this.#rememberFailure(key, error)
+          const reason = getRenderingFailureReason(error)
+          const message = error instanceof Error ? error.message : String(error)
+          const failure = new HandledFailure(reason, message, { cause: error })
+          if (failureRules[reason].isRemembered) this.#failed.set(key, failure)
+          throw failure
         },
       )
       .finally(() => this.#pending.delete(key))
@@ -168,29 +163,6 @@ export class QuoteRenderer {
     for (let next = takeNext(); next; next = takeNext()) await next()
     this.#isWorking = false
   }
-
-  /** Returns what the requests get that wait. Remembers a failure that will probably recur. */
-  #rememberFailure(key: string, error: unknown): HandledFailure {
-    const reason = getRenderingFailureReason(error)
-    const message = error instanceof Error ? error.message : String(error)
-    const { retryRendering } = failureRules[reason]
-    if (retryRendering === undefined) return new HandledFailure(reason, message, { cause: error })
-    const lastPauseMs = this.#failed.get(key)?.pauseMs ?? firstFailurePauseMs / 2
-    const pauseMs =
-      retryRendering === 'never' ? Infinity : Math.min(2 * lastPauseMs, maxFailurePauseMs)
-    const failure = new HandledFailure(reason, message, {
-      cause: error,
-      ...(Number.isFinite(pauseMs) && { retryAfterMs: pauseMs }),
-    })
-    this.#failed.set(key, { failure, pauseMs, retryAt: performance.now() + pauseMs })
-    return failure
-  }
-}
-
-function repeatFailure({ failure: { reason, message }, retryAt }: FailedRendering): HandledFailure {
-  return new HandledFailure(reason, `The rendering failed before: ${message}`, {
-    ...(Number.isFinite(retryAt) && { retryAfterMs: retryAt - performance.now() }),
-  })
 }
 
 /**

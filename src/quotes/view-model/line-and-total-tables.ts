@@ -129,7 +129,7 @@ export function buildTotalRows({ totals, seller }: QuoteDocument, locale: Locale
     const percent = discount.percent === null ? '' : ` ${formatPercent(discount.percent, locale)}`
     rows.push({
       label: `${texts.globalDiscount}${percent}`,
-      amount: `-${format(discount.amount)}`,
+      amount: format(negate(discount.amount)),
     })
   }
   rows.push({ label: texts.netTotal, amount: format(net) })
@@ -152,11 +152,17 @@ export function buildTotalRows({ totals, seller }: QuoteDocument, locale: Locale
     rows.push({
       label: `${name} ${formatPercent(withheld.rate, locale)}`,
       note: texts.onBase(format(net)),
-      amount: `-${format(withheld.amount)}`,
+      amount: format(negate(withheld.amount)),
     })
     rows.push({ label: texts.amountDue, amount: format(withheld.amountDue), kind: 'due' })
   }
   return rows
+}
+
+/** A discount is below zero if the sum of the lines is. Withheld tax may be zero. */
+function negate({ amount, currency }: Totals['net']): Totals['net'] {
+  if (isZero(amount)) return { amount, currency }
+  return { amount: amount.startsWith('-') ? amount.slice(1) : `-${amount}`, currency }
 }
 
 /**
