@@ -2,7 +2,6 @@
 // PDF and the statistics must show them.
 import { sql } from 'kysely'
 import t from 'tap'
-import { extractText, getDocumentProxy } from 'unpdf'
 import { recordCompany } from '../../src/company/company-record.ts'
 import { importQuotes } from '../../src/imports/quotes/import-quotes.ts'
 import { createQuoteLink } from '../../src/quotes/links/manage-links.ts'
@@ -13,6 +12,7 @@ import { foldUntilCurrent } from '../../src/stats/summary/fold-statistics.ts'
 import { csvFile } from '../imports/import-files.ts'
 import { company } from '../support/database/company.ts'
 import { getVisibleText, removeScreenOnly } from '../support/quotes/linked-quote.ts'
+import { readPdfPages, removeSpace } from '../support/quotes/read-pdf.ts'
 import { waitLongForRenderings } from '../support/quotes/rendering-processes.ts'
 import { testService } from '../support/service/test-service.ts'
 
@@ -171,17 +171,12 @@ const service = await testService(t, { index: false })
 const { app, db, pool } = service
 await recordLanguages(db)
 
-const removeBlanks = (text: string) => text.replace(/\s|\u200b|\ufe0f/g, '')
-
 async function readRepresentations(number: string) {
   const url = `/quote/share/${await createQuoteLink(db, { number })}`
   const json = (await app.inject(`${url}?format=json`)).json<LinkedQuote>()
   const page = getVisibleText(removeScreenOnly((await app.inject(url)).body))
-  const { rawPayload } = await app.inject(`${url}?format=pdf`)
-  const { text: pdf } = await extractText(await getDocumentProxy(new Uint8Array(rawPayload)), {
-    mergePages: true,
-  })
-  return { totals: json.document.totals, page: removeBlanks(page), pdf: removeBlanks(pdf) }
+  const pdf = await readPdfPages((await app.inject(`${url}?format=pdf`)).rawPayload)
+  return { totals: json.document.totals, page: removeSpace(page), pdf: removeSpace(pdf.join('')) }
 }
 
 t.test('JSON, page, PDF and statistics of odd quotes have the amounts', async (t) => {

@@ -274,7 +274,7 @@ t.test('a process that needs too much memory or time ends, and the next works (S
     [{ processorMs: 3_000 }, /The rendering process ended \(too much processor time\)/],
   ] as const) {
     const renderer = startRenderer(t, limits)
-    await t.rejects(renderDocument(renderer, withLines(4_000)), { message })
+    await t.rejects(renderDocument(renderer, withLines(8_000)), { message })
     const { pdf } = await renderDocument(renderer, oneLine)
     t.match(pdf.subarray(0, 5).toString(), '%PDF-')
   }

@@ -74,6 +74,8 @@ export function serializeLinkedQuote(quote: QuoteToRender): string {
  * would leave too little width for the description in a table of 42rem.
  */
 const maxPageNumericColumnsWidth = 42
+/** Wider columns are never in a table, because it would not fit the widest page. */
+const maxTableNumericColumnsWidth = 60
 
 /** With more lines, which fill over two screens, a page repeats number and total above them. */
 const maxLinesWithoutStickySummary = 25
@@ -98,12 +100,14 @@ export function renderQuotePage(
 ): string {
   const quote = buildQuoteViewModel(linkedQuote, locale, timeZone)
   const isLong = quote.lines.length > maxLinesWithoutStickySummary
+  const numbersWidth = sumColumnWidths(quote.columns)
   return templates.render('quote', {
     ...quote,
     title: `${quote.texts.quote} ${quote.number} · ${quote.seller.legalName}`,
     printFooter: `${quote.texts.quote} ${truncatePlainText(quote.number, maxPrintFooterNumberLength)}`,
     pdfLink,
-    hasWideNumbers: sumColumnWidths(quote.columns) > maxPageNumericColumnsWidth,
+    hasWideNumbers: numbersWidth > maxPageNumericColumnsWidth,
+    hasNoTable: numbersWidth > maxTableNumericColumnsWidth,
     hasStickySummary: isLong,
     // Style sheets cannot show a running total at the foot of a printed page, so each line has one.
     printsRunningTotals: isLong,

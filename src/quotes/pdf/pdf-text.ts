@@ -20,12 +20,21 @@ const zeroWidthJoiner = '\u200d'
 
 let findUnsupported: ((text: string) => string[]) | undefined
 
+// Matches all except common letters, punctuation and currencies. The fonts have these, and they
+// need no preparation. Most quotes have no others, so the tables of all characters are seldom read.
+const uncommonCharacters =
+  /[^ -~\u00a0-\u02ff\u0391-\u03a1\u03a3-\u0482\u2010-\u2027\u20a0-\u20bf]/gu
+
+const isUncommon = (text: string) => text.search(uncommonCharacters) >= 0
+
 /** Returns the characters of prepared text that the PDF cannot show or would store wrongly. */
 export function findUnsupportedCharacters(preparedText: string): string[] {
-  // Reading the fonts takes 25 ms, and most processes get only texts with common characters.
+  const uncommon = preparedText.match(uncommonCharacters)
+  if (!uncommon) return []
+  // Reading the fonts takes 25 ms.
   findUnsupported ??= createUnsupportedCharacterFinder(readFonts())
   const joiner = emojiSequence.test(preparedText) ? [zeroWidthJoiner] : []
-  return [...findUnsupported(preparedText), ...joiner]
+  return [...findUnsupported(uncommon.join('')), ...joiner]
 }
 
 /** Returns the characters of a text as it was typed that no PDF can show. */
@@ -33,20 +42,13 @@ export function findUnprintable(text: string): string[] {
   return findUnsupportedCharacters(prepareText(text))
 }
 
-// Matches all except common letters, punctuation and currencies. The fonts have these, and they
-// need no preparation. The backslash is matched because an escape may stand for any character.
-const uncommonCharacters =
-  /[^ -~\u00a0-\u02ff\u0391-\u03a1\u03a3-\u0482\u2010-\u2027\u20a0-\u20bf]|\\u/
-
 /**
  * Returns the characters of a document that no PDF can show. If there are any, the page of the
  * quote offers no PDF. The legal texts in other languages are not checked.
- *
- * Most documents contain only common characters, which one expression finds. Preparing and checking
- * each character took two thirds of the time of a page.
  */
 export function findUnprintableInDocument(documentJson: string): string[] {
-  if (!uncommonCharacters.test(documentJson)) return []
+  // An escape may stand for any character. Preparing takes two thirds of the time of a page.
+  if (!isUncommon(documentJson) && !documentJson.includes('\\u')) return []
   const { legalTranslations: _, ...document } = JSON.parse(documentJson) as QuoteDocument
   return findUnsupportedCharacters(serializeForPdf(document))
 }
@@ -66,6 +68,7 @@ export function serializeForPdf(values: object): string {
 
 /** Returns a text to be typeset: also makes long words breakable and marks the direction. */
 export function prepareText(text: string): string {
+  if (!isUncommon(text)) return text.replace(longWords, allowBreaks)
   const words = replaceArabicLigatures(prepareMetadata(text)).replace(longWords, allowBreaks)
   return markRightToLeftLines(words)
 }

@@ -45,14 +45,7 @@ const completeQuote: Quote = {
 }
 
 const completeLines: Line[] = [
-  {
-    position: 60,
-    sku: 'CI-5',
-    description: 'Cinta',
-    quantity: '10',
-    unit_price: '1',
-    tax_rate: '21',
-  },
+  { position: 50, description: 'Suplido', quantity: '1', unit_price: '10' },
   {
     position: 10,
     sku: 'MB-300',
@@ -67,23 +60,6 @@ const completeLines: Line[] = [
     origin_country: 'ES',
   },
   {
-    position: 20,
-    description: 'Clavos',
-    quantity: '7.50',
-    unit: 'KGM',
-    unit_price: '3.1825',
-    tax_rate: '21',
-    surcharge_rate: '5.2',
-  },
-  {
-    position: 30,
-    description: 'Manual',
-    quantity: '24',
-    unit_price: '1.95',
-    tax_rate: '4',
-    surcharge_rate: '0.5',
-  },
-  {
     position: 40,
     description: 'Formación',
     quantity: '1',
@@ -92,17 +68,7 @@ const completeLines: Line[] = [
     tax_rate: '0',
     tax_reason: 'exempt',
   },
-  { position: 50, description: 'Suplido', quantity: '1', unit_price: '10' },
   { position: 5, kind: 'heading', description: 'Herramientas' },
-  {
-    position: 70,
-    kind: 'optional',
-    description: 'Montaje',
-    quantity: '1',
-    unit_price: '80',
-    tax_rate: '0',
-    tax_reason: 'export',
-  },
 ]
 
 const eur = (amount: string) => ({ amount, currency: 'EUR' })
@@ -143,7 +109,7 @@ const completeDocument = {
       quantity: '0',
       unitPrice: eur('0.00'),
       net: eur('0.00'),
-      subtotal: eur('375.67'),
+      subtotal: eur('295.00'),
     }),
     {
       position: 10,
@@ -162,23 +128,6 @@ const completeDocument = {
       net: eur('285.00'),
       subtotal: null,
     },
-    createLine(20, {
-      description: 'Clavos',
-      quantity: '7.5',
-      unit: 'KGM',
-      unitPrice: eur('3.1825'),
-      taxRate: '21',
-      surchargeRate: '5.2',
-      net: eur('23.87'),
-    }),
-    createLine(30, {
-      description: 'Manual',
-      quantity: '24',
-      unitPrice: eur('1.95'),
-      taxRate: '4',
-      surchargeRate: '0.5',
-      net: eur('46.80'),
-    }),
     createLine(40, {
       description: 'Formación',
       quantity: '1',
@@ -195,49 +144,18 @@ const completeDocument = {
       unitPrice: eur('10.00'),
       net: eur('10.00'),
     }),
-    createLine(60, {
-      sku: 'CI-5',
-      description: 'Cinta',
-      quantity: '10',
-      unitPrice: eur('1.00'),
-      taxRate: '21',
-      net: eur('10.00'),
-    }),
-    createLine(70, {
-      kind: 'optional',
-      description: 'Montaje',
-      quantity: '1',
-      unitPrice: eur('80.00'),
-      taxRate: '0',
-      taxReason: { code: 'export', text: 'export' },
-      net: eur('80.00'),
-    }),
   ],
   totals: {
-    net: eur('338.10'),
+    net: eur('265.50'),
     discounts: eur('115.00'),
-    discount: { percent: '10', base: eur('375.67'), amount: eur('37.57') },
+    discount: { percent: '10', base: eur('295.00'), amount: eur('29.50') },
     taxes: [
       {
         rate: '21',
         surchargeRate: '5.2',
-        base: eur('277.98'),
-        amount: eur('58.38'),
-        surchargeAmount: eur('14.45'),
-      },
-      {
-        rate: '21',
-        surchargeRate: null,
-        base: eur('9.00'),
-        amount: eur('1.89'),
-        surchargeAmount: null,
-      },
-      {
-        rate: '4',
-        surchargeRate: '0.5',
-        base: eur('42.12'),
-        amount: eur('1.68'),
-        surchargeAmount: eur('0.21'),
+        base: eur('256.50'),
+        amount: eur('53.87'),
+        surchargeAmount: eur('13.34'),
       },
       {
         rate: '0',
@@ -256,8 +174,8 @@ const completeDocument = {
       de: 'USt.',
     },
     untaxedBase: eur('9.00'),
-    gross: eur('414.71'),
-    withheld: { rate: '15', amount: eur('50.72'), amountDue: eur('363.99') },
+    gross: eur('332.71'),
+    withheld: { rate: '15', amount: eur('39.83'), amountDue: eur('292.88') },
   },
   trade: { incoterm: { code: 'DAP', edition: '2020', place: 'Pamplona' }, delivery: '15 días' },
   payment: { terms: '30 días fecha de factura' },

@@ -1,21 +1,20 @@
 // The quote page in a real browser: accessibility, width, colour schemes and the keyboard.
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { extractText, getDocumentProxy } from 'unpdf'
 import { generateLines, insertLinkedQuote } from '../../../scripts/bench/data/linked-quotes.ts'
-import { defaultBrand } from '../../../src/company/brand.ts'
 import { createQuoteLink, revokeQuoteLink } from '../../../src/quotes/links/manage-links.ts'
-import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
 import type { LinkedQuote } from '../../../src/quotes/schema.ts'
 import { type Language, languages } from '../../../src/texts/languages.ts'
 import { findAccessibilityViolations, openPage, startBrowser } from '../../support/browser.ts'
 import { addQuote } from '../../support/database/add-quote.ts'
 import { company } from '../../support/database/company.ts'
 import {
+  eur,
   hammer,
   document as quoteDocument,
   withDocument,
 } from '../../support/quotes/linked-quote.ts'
+import { readPdfPages, renderPdfPages } from '../../support/quotes/read-pdf.ts'
 import { readQrCodeOfImage, readQrCodeOfPdf } from '../../support/quotes/read-qr-code.ts'
 import { renderPage } from '../../support/quotes/render-page.ts'
 import { testService } from '../../support/service/test-service.ts'
@@ -204,6 +203,33 @@ t.test('on a phone the surcharge of a line is beside its tax, never alone', asyn
   }
 })
 
+t.test('wide numbers fit the sheet, and a subtotal is beside its heading', async (t) => {
+  const { page } = await openPage(t, browser, { origins: [base] })
+  const wide = {
+    ...hammer,
+    quantity: '999999.123456',
+    unitPrice: eur('123456789.12345678'),
+    net: eur('108024595794630.39'),
+  }
+  const heading = { ...hammer, kind: 'heading' as const, description: 'Obra' }
+  const short = { ...heading, subtotal: eur('100.00') }
+  for (const lines of [
+    [short, hammer],
+    [{ ...heading, subtotal: wide.net }, wide],
+  ]) {
+    await page.setContent(renderPage(withDocument({ lines }), 'es', null))
+    for (const width of [390, 1100, 1440]) {
+      await page.setViewportSize({ width, height })
+      const boxOf = (selector: string) => page.locator(selector).first().boundingBox()
+      const [items, table] = [await boxOf('.items'), await boxOf('.items table')]
+      t.ok((table?.width ?? 0) <= (items?.width ?? 0) + 1, `${width} px: ${table?.width}`)
+      if (lines[0] !== short) continue
+      const [name, sum] = [await boxOf('.heading th'), await boxOf('.heading .net')]
+      t.ok(Math.abs((name?.y ?? 0) - (sum?.y ?? 99)) < 8, `${width} px: on one line`)
+    }
+  }
+})
+
 t.test('the language switch and the disclosure of the hash work without a script', async (t) => {
   const { page } = await openLink(t, 'sent')
   t.equal(await page.locator('footer code:visible').count(), 0)
@@ -221,11 +247,9 @@ t.test('the language switch and the disclosure of the hash work without a script
 
 t.test('five lines and the bank account are on one page, printed and as PDF', async (t) => {
   const { page } = await openPage(t, browser, { origins: [] })
-  const readPages = async (pdf: Buffer) =>
-    (await extractText(await getDocumentProxy(new Uint8Array(pdf)))).text
   const print = async (quote: LinkedQuote, language: Language) => {
     await page.setContent(renderPage(quote, language, '?format=pdf'))
-    return readPages(await page.pdf({ preferCSSPageSize: true }))
+    return readPdfPages(await page.pdf({ preferCSSPageSize: true }))
   }
   const { totals } = quoteDocument
   const plain = withDocument({
@@ -252,7 +276,7 @@ t.test('five lines and the bank account are on one page, printed and as PDF', as
     for (const [name, quote] of Object.entries({ plain, accepted, withoutTerms })) {
       const printed = await print(quote, language)
       t.match(printed[0], /1 \/ 1/, `${language}, ${name}`)
-      const pdf = await readPages(compilePdf(quote, language, defaultBrand).pdf)
+      const pdf = await renderPdfPages(quote, language)
       for (const pages of [printed, pdf]) {
         t.equal(pages.length, 1, `${language}, ${name}`)
         t.match(

@@ -2,7 +2,6 @@
 // awkward texts, and a PDF with characters that it cannot show is a page that says so.
 // Numbers such as S47 are those of the attacks in docs/security.md.
 import t from 'tap'
-import { extractText, getDocumentProxy } from 'unpdf'
 import { defaultBrand } from '../../../src/company/brand.ts'
 import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import {
@@ -19,6 +18,7 @@ import {
   removeScreenOnly,
   withDocument,
 } from '../../support/quotes/linked-quote.ts'
+import { renderPdfPages } from '../../support/quotes/read-pdf.ts'
 import { renderPage } from '../../support/quotes/render-page.ts'
 import { waitLongForRenderings } from '../../support/quotes/rendering-processes.ts'
 import { testService } from '../../support/service/test-service.ts'
@@ -44,11 +44,7 @@ function sortCharacters(text: string): string {
   return [...text.replace(/\s+/g, '')].sort().join('')
 }
 
-async function extractPdfText(quote: LinkedQuote): Promise<string> {
-  const { pdf } = compilePdf(quote, 'es', defaultBrand)
-  const document = await getDocumentProxy(new Uint8Array(pdf))
-  return (await extractText(document, { mergePages: true })).text
-}
+const extractPdfText = async (quote: LinkedQuote) => (await renderPdfPages(quote)).join('\n')
 
 const printable = {
   emoji: 'Portes incluidos ✅ ❌ ❗ ⭐ 👍 📦 🚚 🔧 ❤️',

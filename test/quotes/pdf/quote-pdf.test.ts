@@ -3,8 +3,10 @@
 // Slow: it renders many PDFs.
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { extractLinks, extractText, getDocumentProxy, getMeta } from 'unpdf'
+import { extractLinks, getDocumentProxy, getMeta } from 'unpdf'
+import { defaultBrand } from '../../../src/company/brand.ts'
 import { serializeLinkedQuote } from '../../../src/quotes/page/quote-page.ts'
+import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
 import type { LinkedQuote } from '../../../src/quotes/schema.ts'
 import { type Language, textsByLanguage } from '../../../src/texts/languages.ts'
 import {
@@ -19,6 +21,7 @@ import {
   removeScreenOnly,
   withDocument,
 } from '../../support/quotes/linked-quote.ts'
+import { readPdfPages, removeSpace, renderPdfPages } from '../../support/quotes/read-pdf.ts'
 import { renderPage } from '../../support/quotes/render-page.ts'
 import {
   renderDocument,
@@ -28,45 +31,28 @@ import {
 
 waitLongForRenderings(t)
 
-const languages = ['es', 'en'] as const
 /** Without the emoji sequence, which the fonts of the PDF lack. */
 const printableHostileText = hostileText.replace('👩‍👩‍👧 ', '')
 
-const renderer = startRenderer(t)
-
-const createRequest = (quote: LinkedQuote, language: Language | null = 'es') => {
-  const documentJson = JSON.stringify(quote.document)
-  const contentHash = createHash('sha256').update(documentJson).digest('hex')
-  return { documentJson, contentHash, status: quote.status, language }
-}
-const renderPdf = async (quote: LinkedQuote, language?: Language) =>
-  (await renderDocument(renderer, createRequest(quote, language))).pdf
-
-async function extractPages(pdf: Buffer): Promise<string[]> {
-  const { text } = await extractText(await getDocumentProxy(new Uint8Array(pdf)), {
-    mergePages: false,
-  })
-  return text
-}
+const hash = (document: object) =>
+  createHash('sha256').update(JSON.stringify(document)).digest('hex')
+const renderPdf = (quote: LinkedQuote, language: Language = 'es') =>
+  compilePdf(quote, language, defaultBrand).pdf
 
 /**
  * Returns the text of all pages without white space, headers and footers. Checks that the headers
  * and footers are right.
  */
-async function extractBody(
-  pdf: Buffer,
-  language: Language,
-  { legalName, number }: { legalName: string; number: string },
-): Promise<string> {
-  const pages = await extractPages(pdf)
-  const texts = textsByLanguage[language].quotes
+async function readBody(quote: LinkedQuote, language: Language): Promise<string> {
+  const { seller, number } = quote.document
+  const { quote: name, pageNumber } = textsByLanguage[language].quotes
+  const pages = await renderPdfPages(quote, language)
   return pages
     .map((page, index) => {
       const text = removeSpace(page)
-      const header = index === 0 ? '' : removeSpace(`${legalName}${texts.quote}${number}`)
-      const { before, between } = texts.pageNumber
-      const pageNumber = `${before}${index + 1}${between}${pages.length}`
-      const footer = removeSpace(`${texts.quote}${number}${pageNumber}`)
+      const header = index === 0 ? '' : removeSpace(`${seller.legalName}${name}${number}`)
+      const counted = `${pageNumber.before}${index + 1}${pageNumber.between}${pages.length}`
+      const footer = removeSpace(`${name}${number}${counted}`)
       t.ok(
         text.startsWith(header) && text.endsWith(footer),
         `page ${index + 1} has the seller, the quote number and the page numbers`,
@@ -76,84 +62,66 @@ async function extractBody(
     .join('')
 }
 
-/** Removes white space and zero-width spaces, because page and PDF break lines differently. */
-function removeSpace(text: string): string {
-  return text.replace(/[\s\u00a0\u200b]+/g, '')
-}
-
 t.test('the metadata of a PDF contain the hash and the number as they are', async (t) => {
   const number = 'PRESUPUESTO-2026-000000017'
-  const quote = withDocument({ number })
-  const { info } = await getMeta(new Uint8Array(await renderPdf(quote)))
-  t.equal(info.Keywords, createRequest(quote).contentHash)
+  const quote = { ...withDocument({ number }), contentHash: hash(document) }
+  const { info } = await getMeta(new Uint8Array(renderPdf(quote)))
+  t.equal(info.Keywords, hash(document))
   t.equal(info.Title, `Presupuesto ${number}`)
 })
 
-t.test(
-  'page, JSON and PDF have the same content in Spanish and English and every status',
-  async (t) => {
-    const statuses = ['sent', 'accepted', 'rejected', 'expired', 'withdrawn', 'superseded'] as const
-    for (const language of languages) {
-      for (const status of statuses) {
-        const quote = {
-          ...linkedQuote,
-          status,
-          contentHash: createRequest(linkedQuote).contentHash,
-        }
-        const { legalName } = quote.document.seller
-        const page = renderPage(quote, language, '?format=pdf')
-        const printedText = getVisibleText(removeScreenOnly(page))
-        // Some parts are at other places of the PDF, so the first comparison ignores the order.
-        const sortCharacters = (text: string) => [...removeSpace(text)].sort().join('')
-        const pdf = await extractBody(await renderPdf(quote, language), language, {
-          legalName,
-          number: quote.document.number,
-        })
-        t.equal(sortCharacters(pdf), sortCharacters(printedText), `${language} ${status}`)
-        for (const text of printedText.split(/\s{2,}|\n/))
-          t.ok(pdf.includes(removeSpace(text)), text)
-      }
-    }
-    t.same(
-      JSON.parse(serializeLinkedQuote({ ...openLink, documentJson: JSON.stringify(document) })),
-      linkedQuote,
-      'the JSON contains the document that page and PDF show',
-    )
-  },
-)
+t.test('page, JSON and PDF have the same content in every status', async (t) => {
+  for (const [status, language] of [
+    ['sent', 'es'],
+    ['accepted', 'es'],
+    ['rejected', 'es'],
+    ['expired', 'es'],
+    ['withdrawn', 'es'],
+    ['superseded', 'es'],
+    ['sent', 'en'],
+    ['expired', 'en'],
+  ] as const) {
+    const quote = { ...linkedQuote, status }
+    const page = renderPage(quote, language, '?format=pdf')
+    const printedText = getVisibleText(removeScreenOnly(page))
+    // Some parts are at other places of the PDF, so the first comparison ignores the order.
+    const sortCharacters = (text: string) => [...removeSpace(text)].sort().join('')
+    const pdf = await readBody(quote, language)
+    t.equal(sortCharacters(pdf), sortCharacters(printedText), `${language} ${status}`)
+    for (const text of printedText.split(/\s{2,}|\n/)) t.ok(pdf.includes(removeSpace(text)), text)
+  }
+  t.same(
+    JSON.parse(serializeLinkedQuote({ ...openLink, documentJson: JSON.stringify(document) })),
+    linkedQuote,
+    'the JSON contains the document that page and PDF show',
+  )
+})
 
-t.test(
-  'the same content gives the same bytes in another process, with embedded fonts only',
-  async (t) => {
-    const otherRenderer = startRenderer(t)
-    const first = await renderPdf(linkedQuote, 'es')
-    t.ok(first.equals((await renderDocument(otherRenderer, createRequest(linkedQuote, 'es'))).pdf))
-    t.ok(
-      first.equals((await renderDocument(otherRenderer, createRequest(linkedQuote, null))).pdf),
-      'without a language the PDF is in the language of the document',
-    )
-    t.notOk(
-      first.equals(await renderPdf({ ...linkedQuote, status: 'accepted' }, 'es')),
-      'another status gives other bytes',
-    )
-    for (const quote of [
-      linkedQuote,
-      fillQuote(printableHostileText),
-      withDocument({ notes: 'ハンマー 锤子 Молоток 망치 שלום عربي ☎ €' }),
-    ]) {
-      const fonts = [
-        ...(await renderPdf(quote)).toString('latin1').matchAll(/\/BaseFont ?\/(\S+)/g),
-      ].map(([, name]) => name ?? '')
-      t.ok(fonts.length > 0 && fonts.every((name) => name.includes('+Quotes')), fonts.join(' '))
-    }
-    const text = removeSpace(
-      (
-        await extractPages(await renderPdf(withDocument({ notes: 'ハンマー 锤子 Молоток ñÑ €' })))
-      ).join(''),
-    )
-    t.match(text, removeSpace('ハンマー 锤子 Молоток ñÑ €'), 'text in many scripts can be selected')
-  },
-)
+t.test('the same content gives the same bytes in another process', async (t) => {
+  const render = async (status: 'sent' | 'accepted', language: Language | null) => {
+    const documentJson = JSON.stringify(document)
+    const request = { documentJson, contentHash: linkedQuote.contentHash, status, language }
+    return (await renderDocument(startRenderer(t), request)).pdf
+  }
+  const first = renderPdf(linkedQuote)
+  t.ok(first.equals(await render('sent', 'es')))
+  t.ok(first.equals(await render('sent', null)), 'in the language of the document')
+  t.notOk(first.equals(await render('accepted', 'es')), 'another status gives other bytes')
+})
+
+t.test('a PDF has only embedded fonts, and text in many scripts can be selected', async (t) => {
+  const notes = 'ハンマー 锤子 Молоток 망치 שלום عربي ☎ ñÑ €'
+  for (const quote of [linkedQuote, fillQuote(printableHostileText), withDocument({ notes })]) {
+    const fonts = [
+      ...renderPdf(quote)
+        .toString('latin1')
+        .matchAll(/\/BaseFont ?\/(\S+)/g),
+    ].map(([, name]) => name ?? '')
+    t.ok(fonts.length > 0 && fonts.every((name) => name.includes('+Quotes')), fonts.join(' '))
+  }
+  const text = removeSpace((await renderPdfPages(withDocument({ notes }))).join(''))
+  for (const word of ['ハンマー锤子Молоток망치', '☎ñÑ€']) t.match(text, word)
+})
 
 t.test('markup and Typst code in any field are text and are not run (S20, S21, S22)', async (t) => {
   const code =
@@ -161,8 +129,8 @@ t.test('markup and Typst code in any field are text and are not run (S20, S21, S
     '#eval("1+1") $x^2$ *b* _i_ <label> @ref `raw` \\ // c'
   for (const text of [printableHostileText, code]) {
     const quote = fillQuote(text)
-    const pdf = await renderPdf(quote)
-    const pdfText = removeSpace((await extractPages(pdf)).join(''))
+    const pdf = renderPdf(quote)
+    const pdfText = removeSpace((await readPdfPages(pdf)).join(''))
     t.match(
       pdfText,
       removeSpace(
@@ -184,7 +152,7 @@ t.test('markup and Typst code in any field are text and are not run (S20, S21, S
 
 t.test('the PDF contains only email, phone and http(s) links (S23)', async (t) => {
   const renderAndExtractLinks = async (quote: LinkedQuote) =>
-    (await extractLinks(await getDocumentProxy(new Uint8Array(await renderPdf(quote))))).links
+    (await extractLinks(await getDocumentProxy(new Uint8Array(renderPdf(quote))))).links
   t.same((await renderAndExtractLinks(linkedQuote)).map((link) => link.split(':')[0]).sort(), [
     'https',
     'mailto',
@@ -204,9 +172,9 @@ t.test(
   'a quote without optional values and amounts of any size and currency are rendered',
   async (t) => {
     const minimal = withDocument(minimalValues)
-    const text = (await extractPages(await renderPdf(minimal))).join('')
+    const text = (await renderPdfPages(minimal)).join('')
     t.notMatch(text, /none|null|undefined|IBAN|Cliente|Condiciones/)
-    t.ok((await renderPdf(withDocument({ lines: [] }))).length > 0)
+    t.ok(renderPdf(withDocument({ lines: [] })).length > 0)
     for (const [amount, currency, shown] of [
       ['999999999999999999999999999.99', 'EUR', '999.999.999.999.999.999.999.999.999,99€'],
       ['581308', 'JPY', '581.308JPY'],
@@ -220,44 +188,30 @@ t.test(
           net: { amount, currency },
         },
       ]
-      t.match(
-        removeSpace((await extractPages(await renderPdf(withDocument({ lines })))).join('')),
-        shown,
-      )
+      t.match(removeSpace((await renderPdfPages(withDocument({ lines }))).join('')), shown)
     }
   },
 )
 
-t.test(
-  'a word of 10,000 characters wraps, and 2,000 lines have headings on each page',
-  async (t) => {
-    const wide = await extractPages(
-      await renderPdf(
-        withDocument({
-          notes: 'W'.repeat(10_000),
-          lines: [{ ...hammer, description: 'M'.repeat(10_000) }],
-        }),
-      ),
-    )
-    t.equal(wide.join('').match(/W/g)?.length, 10_000)
-    t.equal(
-      wide.join('').match(/M/g)?.length,
-      10_000 + 2,
-      'no character is lost beyond the edge (two more are in other words)',
-    )
-    const lines = Array.from({ length: 2_000 }, (_, index) => ({
-      ...hammer,
-      position: index + 1,
-      description: `Artículo ${index + 1}.`,
-    }))
-    const pages = await extractPages(await renderPdf(withDocument({ lines })))
-    t.ok(pages.length > 60)
-    for (const [index, page] of pages.entries()) {
-      t.match(page, `Página ${index + 1} de ${pages.length}`)
-      if (page.includes('Artículo'))
-        t.match(page, 'Descripción', 'each page has the column headings')
-    }
-    const allText = pages.join('\n')
-    t.ok(lines.every(({ description }) => allText.includes(description)))
-  },
-)
+t.test('a word of 10,000 characters wraps', async (t) => {
+  const lines = [{ ...hammer, description: 'M'.repeat(10_000) }]
+  const text = (await renderPdfPages(withDocument({ notes: 'W'.repeat(10_000), lines }))).join('')
+  t.equal(text.match(/W/g)?.length, 10_000)
+  t.equal(text.match(/M/g)?.length, 10_000 + 2, 'two more are in other words')
+})
+
+t.test('each page of a long quote has its number and the headings of the columns', async (t) => {
+  const lines = Array.from({ length: 400 }, (_, index) => ({
+    ...hammer,
+    position: index + 1,
+    description: `Artículo ${index + 1}.`,
+  }))
+  const pages = await renderPdfPages(withDocument({ lines }))
+  t.ok(pages.length > 10)
+  for (const [index, page] of pages.entries()) {
+    t.match(page, `Página ${index + 1} de ${pages.length}`)
+    if (page.includes('Artículo')) t.match(page, 'Descripción')
+  }
+  const allText = pages.join('\n')
+  t.ok(lines.every(({ description }) => allText.includes(description)))
+})

@@ -2,7 +2,6 @@
 // reads it in six languages.
 // Numbers such as S48 are those of the attacks in docs/security.md.
 import t from 'tap'
-import { extractText, getDocumentProxy } from 'unpdf'
 import { defaultBrand } from '../../../src/company/brand.ts'
 import { createQuoteLink } from '../../../src/quotes/links/manage-links.ts'
 import { compilePdf } from '../../../src/quotes/pdf/typst-compiler.ts'
@@ -17,6 +16,7 @@ import {
   linkedQuote,
   withDocument,
 } from '../../support/quotes/linked-quote.ts'
+import { renderPdfPages } from '../../support/quotes/read-pdf.ts'
 import { renderPage } from '../../support/quotes/render-page.ts'
 import { waitLongForRenderings } from '../../support/quotes/rendering-processes.ts'
 import { startServiceWithLink } from '../../support/service/service-with-link.ts'
@@ -30,11 +30,7 @@ const render = (quote: LinkedQuote, language = 'es' as const, options = {}) =>
 
 /** Returns the text of the PDF with single spaces. */
 async function extractPdfText(quote: LinkedQuote, language: Language): Promise<string> {
-  const proxy = await getDocumentProxy(
-    new Uint8Array(compilePdf(quote, language, defaultBrand).pdf),
-  )
-  const { text } = await extractText(proxy, { mergePages: true })
-  return text.replace(/\s+/g, ' ')
+  return (await renderPdfPages(quote, language)).join(' ').replace(/\s+/g, ' ')
 }
 
 /** Returns the decoded mailto links of the actions by their labels. */
