@@ -3,6 +3,7 @@
 // Numbers such as S41 are those of the attacks in docs/security.md.
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { getPriority } from 'node:os'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
@@ -11,6 +12,7 @@ import { generateLines, insertLinkedQuote } from '../../scripts/bench/data/linke
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
 import { type ListedLink, listQuoteLinks } from '../../src/quotes/links/manage-links.ts'
 import { renderingWait } from '../../src/quotes/rendering/quote-renderer.ts'
+import { renderingNiceIncrement } from '../../src/quotes/rendering/rendering-process.ts'
 import { stopRenderingTimeout } from '../../src/quotes/route.ts'
 import { languages, textsByLanguage } from '../../src/texts/languages.ts'
 import { eventually } from '../support/eventually.ts'
@@ -67,6 +69,7 @@ t.test('one process renders many large pages and PDFs, and they are cached', asy
   const pdf = await requestUntilReady(app, `${url}?format=pdf`)
   t.match(pdf.rawPayload.subarray(0, 5).toString(), '%PDF-')
   t.equal(children.length, 1)
+  t.equal(getPriority(children[0]?.pid), getPriority() + renderingNiceIncrement)
   await sql`alter function read_quote_share_document(bytea) rename to hidden`.execute(db)
   t.equal((await app.inject(url)).body, responses[0]?.body, 'a cached page needs no document')
   t.same((await app.inject(`${url}?format=pdf`)).rawPayload, pdf.rawPayload)

@@ -7,10 +7,10 @@ import { startProgram } from '../support/run-program.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const root = join(import.meta.dirname, '../..')
-/** This file gives up rights of root, and renders a PDF. */
-const file = 'test/quotes/low-priority.test.ts'
+/** The servers of this file give up the rights of root, and it renders PDFs. */
+const file = 'test/quotes/requested-representation.test.ts'
 
-t.test('a test that gives up rights passes in a private checkout', async (t) => {
+t.test('a test passes in a private checkout', async (t) => {
   const home = createTemporaryDirectory(t, 'private')
   chmodSync(home, 0o700)
   const checkout = join(home, 'a clone')

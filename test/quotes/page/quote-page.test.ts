@@ -366,21 +366,6 @@ t.test('an error page gives the reason and the next step, in every language', as
   t.notMatch(hostilePage, /<(script|img)/)
 })
 
-t.test('every language defines every text, and none is empty', async (t) => {
-  const listPaths = (value: unknown, path = ''): string[] =>
-    typeof value === 'object' && value !== null
-      ? Object.entries(value).flatMap(([key, inner]) => listPaths(inner, `${path}.${key}`))
-      : [path]
-  for (const language of allLanguages) {
-    t.same(
-      listPaths(textsByLanguage[language].quotes).sort(),
-      listPaths(textsByLanguage.es.quotes).sort(),
-      language,
-    )
-    t.notMatch(JSON.stringify(textsByLanguage[language].quotes), '""', language)
-  }
-})
-
 t.test('a quote of 12 lines is smaller than 30 kB, style sheet included', async (t) => {
   const lines = Array.from({ length: 12 }, (_, index) => ({ ...hammer, position: index + 1 }))
   t.ok(Buffer.byteLength(renderPage(withDocument({ lines }), 'es', pdfLink)) < 30_000)
