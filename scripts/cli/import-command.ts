@@ -47,10 +47,10 @@ is CSV, gzipped or not, an Excel workbook (.xlsx), JSON lines, or - for standard
 Warnings name what was imported but may be a mistake: rates that differ from the usual rate of their
 currency by more than a factor of ${maxUsualRateFactor} or look inverted, percentages that
 look like fractions, accepted quotes without a rate, identical lines in a quote, a quote number with
-two dates, quotes to send without valid_until or with a total below zero, 0 % tax without a reason,
-characters that no PDF can show, quotes that a full file does not have, pinned SKUs that no active
-product has, SKUs that differ only by case or blanks or have invisible characters, and unknown codes
-of units.
+two dates, quotes to send without valid_until or lines, with a total below zero, 0 % tax without a
+reason, characters that no PDF can show, quotes that a full file does not have, pinned SKUs that no
+active product has, SKUs that differ only by case or blanks or have invisible characters, and
+unknown codes of units.
 
 Columns. The first row names them, in any order, without regard to case and accents. The usual names
 of WooCommerce, Shopify, PrestaShop, Magento, Odoo and Spanish programs are known:

@@ -31,6 +31,10 @@ const warningTitles = {
     'quote to send with 0 % tax and no tax_reason, which the countries do not decide',
     'quotes to send with 0 % tax and no tax_reason, which the countries do not decide',
   ],
+  without_lines: [
+    'quote to send without a line that counts',
+    'quotes to send without a line that counts',
+  ],
   valid_without_end: [
     'quote to send that is valid without end, because valid_until is empty',
     'quotes to send that are valid without end, because valid_until is empty',

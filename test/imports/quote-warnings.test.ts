@@ -171,7 +171,7 @@ t.test('the exit status tells warnings from rejected rows', async (t) => {
 t.test('what a customer would notice is a warning before the quote is sent', async (t) => {
   const columns =
     'number,status,issued_on,valid_until,country,currency,description,quantity,' +
-    'unit,unit_price,tax_rate,tax_reason,default_tax_reason'
+    'unit,unit_price,tax_rate,tax_reason,default_tax_reason,kind'
   const rows = [
     'OK,sent,2026-03-01,2026-04-01,ES,EUR,Tubo,1,,10,21,,',
     'REASON,sent,2026-03-01,2026-04-01,ES,EUR,Tubo,1,,10,0,exempt,',
@@ -183,7 +183,8 @@ t.test('what a customer would notice is a warning before the quote is sent', asy
     'THAI,sent,2026-03-01,2026-04-01,ES,EUR,ค้อน,1,,10,21,,',
     'MINUS,sent,2026-03-01,2026-04-01,ES,EUR,A,1,,10,,,',
     'MINUS,sent,2026-03-01,2026-04-01,ES,EUR,B,1,,-10,21,,',
-  ]
+    'OPTIONS,sent,2026-03-01,2026-04-01,ES,EUR,Tubo,1,,10,21,,',
+  ].map((row) => `${row},${row.startsWith('OPTIONS') ? 'optional' : ''}`)
   const { warnings } = await importQuotes(pool, csvFile([columns, ...rows, ''].join('\n')), {
     findUnprintable,
   })
@@ -194,10 +195,11 @@ t.test('what a customer would notice is a warning before the quote is sent', asy
       examples: ['line 6: quote SERVICE, position 1, for PT'],
     },
     { kind: 'negative_total', count: 1, examples: ['line 10: quote MINUS, -2.10 EUR'] },
+    { kind: 'without_lines', count: 1, examples: ['line 12: quote OPTIONS'] },
     { kind: 'valid_without_end', count: 1, examples: ['line 8: quote OPEN'] },
     { kind: 'not_printable', count: 1, examples: [/line 9: quote THAI: ค/] },
   ])
-  t.equal(warnings.length, 4)
+  t.equal(warnings.length, 5)
   await t.rejects(
     importQuotes(pool, csvFile(`${columns}\n${rows[4]}\n`), { isStrict: true }),
     /0 % tax and no tax_reason/,
@@ -207,7 +209,7 @@ t.test('what a customer would notice is a warning before the quote is sent', asy
     ['export', /is given, but the tax_rate is 21/],
   ] as const)
     await t.rejects(
-      importQuotes(pool, csvFile(`${columns}\nX,sent,2026-03-01,,ES,EUR,A,1,,1,21,${cell},\n`)),
+      importQuotes(pool, csvFile(`${columns}\nX,sent,2026-03-01,,ES,EUR,A,1,,1,21,${cell},,\n`)),
       problem,
     )
 })

@@ -172,6 +172,14 @@ const cases: [kind: WarningKind, sql: string][] = [
     from imported_quotes where gross < 0`,
   ],
   [
+    'without_lines',
+    `select first_file_line as file_line,
+      format('line %s: quote %s', first_file_line, number) as example
+    from imported_quotes imported where ${isToSend} and not exists (
+      select from imported_quote_lines line
+      where line.first_file_line = imported.first_file_line and line.kind = 'line')`,
+  ],
+  [
     'valid_without_end',
     `select first_file_line as file_line,
       format('line %s: quote %s', first_file_line, number) as example
@@ -207,8 +215,8 @@ async function findUnprintableQuotes(
   const { rows } = await client.query<{ file_line: number; number: string; text: string }>(
     `with texts as (
       select first_file_line, number, status, concat_ws(' ', number, customer_name,
-        customer_address, customer_contact, incoterm_place, delivery, payment_terms, tax_label,
-        default_tax_reason, notes) as text
+        customer_tax_id, customer_address, customer_contact, incoterm_place, delivery,
+        payment_terms, tax_label, default_tax_reason, notes) as text
       from imported_quotes
       union all
       select first_file_line, number, status, concat_ws(' ', sku, description, tax_reason)
