@@ -225,12 +225,15 @@ t.test(
         .replace(getStyleSheet(html), '')
         .replace(/ data-print-footer="[^"<>]*">/, '>')
         .match(/<[^>]*>/g)
+    // As long as the hostile text, because the widths of columns decide the layout.
+    const harmless = 'texto'.repeat(40)
     for (const language of languages) {
       const html = renderPage(fillQuote(hostileText), language, pdfLink)
-      t.same(getTags(html), getTags(renderPage(fillQuote('texto'), language, pdfLink)))
+      const expected = renderPage(fillQuote(harmless), language, pdfLink)
+      t.same(getTags(html), getTags(expected))
       t.equal(
         getVisibleText(html).split(shownHostileText).length,
-        getVisibleText(renderPage(fillQuote('texto'), language, pdfLink)).split('texto').length,
+        getVisibleText(expected).split(harmless).length,
         'the whole text is shown',
       )
       t.equal(getStyleSheet(html), getStyleSheet(renderPage(linkedQuote, language, pdfLink)))
