@@ -98,10 +98,11 @@ t.test('page, JSON and PDF have the same content in every status', async (t) => 
 })
 
 t.test('the same content gives the same bytes in another process', async (t) => {
+  const renderer = startRenderer(t)
   const render = async (status: 'sent' | 'accepted', language: Language | null) => {
     const documentJson = JSON.stringify(document)
     const request = { documentJson, contentHash: linkedQuote.contentHash, status, language }
-    return (await renderDocument(startRenderer(t), request)).pdf
+    return (await renderDocument(renderer, request)).pdf
   }
   const first = renderPdf(linkedQuote)
   t.ok(first.equals(await render('sent', 'es')))
