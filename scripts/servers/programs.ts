@@ -76,13 +76,7 @@ export async function copyInto(place: Place, source: string, name: string): Prom
   return copy
 }
 
-export type FoundProgram = {
-  program: string
-  /** The directory with the unpacked packages, for a program that is not the system's. */
-  unpacked?: string
-}
-
-type WantedProgram = {
+export type WantedProgram = {
   /** Of its Debian package. */
   name: string
   /** For messages. */
@@ -95,20 +89,31 @@ type WantedProgram = {
   advice: string
 }
 
-/** The directory that the package of this name is unpacked into. */
-export const unpackDirectory = (name: string) =>
-  fileURLToPath(new URL(`../../node_modules/.cache/${name}`, import.meta.url))
+export type FoundProgram = {
+  /** Returns the command and environment that run it for the account, from a copy if necessary. */
+  prepareFor(place: Place): Promise<{ command: string; env: NodeJS.ProcessEnv }>
+}
 
-/** Finds the program, or installs it. Returns null, after one line of progress, if that fails. */
+/** Tests look elsewhere. */
+type Where = { path: string; unpackTo: string }
+
+/**
+ * Finds the program, or unpacks its package. Returns null, after one line of progress, if that
+ * fails.
+ */
 export async function findProgram(
   wanted: WantedProgram,
-  finding: Finding,
+  reportProgress: ReportProgress,
+  {
+    path = [process.env.PATH, ...moreFolders].join(delimiter),
+    unpackTo = fileURLToPath(new URL(`../../node_modules/.cache/${wanted.name}`, import.meta.url)),
+  }: Partial<Where> = {},
 ): Promise<FoundProgram | null> {
-  const { reportProgress, path, unpackTo } = finding
-  const found = findInstalled(wanted, path, unpackTo)
+  const where = { path, unpackTo }
+  const found = findInstalled(wanted, where)
   if (found !== null) return found
-  const problem = await unpackPackage(wanted, finding)
-  const installed = findInstalled(wanted, path, unpackTo)
+  const problem = await unpackPackage(wanted, where, reportProgress)
+  const installed = findInstalled(wanted, where)
   if (installed === null)
     reportProgress(
       `no ${wanted.title} found (${problem ?? 'the program from its packages does not run'}): ` +
@@ -117,44 +122,41 @@ export async function findProgram(
   return installed
 }
 
-type Finding = { reportProgress: ReportProgress; path: string; unpackTo: string }
-
 function findInstalled(
-  { programNames, packagedProgram }: WantedProgram,
-  path: string,
-  unpackTo: string,
+  { name, programNames, packagedProgram }: WantedProgram,
+  { path, unpackTo }: Where,
 ): FoundProgram | null {
-  const candidates: FoundProgram[] = [
-    ...programNames.flatMap((name) =>
-      path.split(delimiter).map((directory) => ({ program: join(directory || '.', name) })),
-    ),
-    { program: join(unpackTo, packagedProgram), unpacked: unpackTo },
-  ]
-  const ownPlace = { directory: '/', account: {} }
-  return (
-    candidates.find(
-      ({ program, unpacked }) => versionOf(program, ownPlace, libraryPath(unpacked)) !== undefined,
-    ) ?? null
-  )
-}
-
-/** Returns the command and environment that run it for the account, from a copy if necessary. */
-export async function runnableProgram(
-  { program, unpacked }: FoundProgram,
-  { packagedProgram, name }: Pick<WantedProgram, 'packagedProgram' | 'name'>,
-  place: Place,
-): Promise<{ command: string; env: NodeJS.ProcessEnv }> {
-  if (versionOf(program, place, libraryPath(unpacked)) !== undefined)
-    return { command: program, env: libraryPath(unpacked) }
-  const copy = await copyInto(place, unpacked ?? program, `${name}-program`)
-  return unpacked === undefined
-    ? { command: copy, env: {} }
-    : { command: join(copy, packagedProgram), env: libraryPath(copy) }
+  const runsIn = (place: Place, program: string, env = {}) =>
+    versionOf(program, place, env) !== undefined
+  const anywhere = { directory: '/', account: {} }
+  const program = programNames
+    .flatMap((each) => path.split(delimiter).map((directory) => join(directory || '.', each)))
+    .find((candidate) => runsIn(anywhere, candidate))
+  if (program !== undefined)
+    return {
+      prepareFor: async (place) => ({
+        command: runsIn(place, program)
+          ? program
+          : await copyInto(place, program, `${name}-program`),
+        env: {},
+      }),
+    }
+  const runnable = (unpacked: string) => ({
+    command: join(unpacked, packagedProgram),
+    env: libraryPath(unpacked),
+  })
+  const own = runnable(unpackTo)
+  if (!runsIn(anywhere, own.command, own.env)) return null
+  return {
+    prepareFor: async (place) =>
+      runsIn(place, own.command, own.env)
+        ? own
+        : runnable(await copyInto(place, unpackTo, `${name}-program`)),
+  }
 }
 
 /** Makes the libraries of the unpacked packages known to the loader. */
-function libraryPath(unpacked: string | undefined): NodeJS.ProcessEnv {
-  if (unpacked === undefined) return {}
+function libraryPath(unpacked: string): NodeJS.ProcessEnv {
   const folders = new Set(
     globSync('**/*.so*', { cwd: unpacked }).map((file) => join(unpacked, dirname(file))),
   )
@@ -172,12 +174,13 @@ const aptOptions = [
 ].flatMap((option) => ['-o', option])
 
 /**
- * Unpacks the package, and those that it needs and the system lacks, into `directory` within a
- * minute. Returns the problem, or undefined on success. `path` is where to find apt-get.
+ * Unpacks the package, and those that it needs and the system lacks, within a minute. Returns the
+ * problem, or undefined on success.
  */
 async function unpackPackage(
   { name, title }: WantedProgram,
-  { path, unpackTo, reportProgress }: Finding,
+  { path, unpackTo }: Where,
+  reportProgress: ReportProgress,
 ): Promise<string | undefined> {
   if (spawnSync('apt-get', ['--version'], { env: { PATH: path } }).status !== 0)
     return 'not on the PATH, and there is no apt-get to install it'

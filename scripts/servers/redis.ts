@@ -1,9 +1,18 @@
 // Runs Redis (or Valkey) as a child process on loopback, as a cache: it writes nothing to disk.
 import { connect } from 'node:net'
 import type { Place } from './data-directory.ts'
-import { type FoundProgram, findProgram, runnableProgram, unpackDirectory } from './programs.ts'
+import { findProgram, type WantedProgram } from './programs.ts'
 import { type ReportProgress, type RunningServer, startupProbeTimeoutMs } from './running-server.ts'
 import { type Command, startServer } from './server-process.ts'
+
+/** Redis or Valkey. */
+export const redisProgram: WantedProgram = {
+  name: 'redis-server',
+  title: 'Redis',
+  programNames: ['redis-server', 'valkey-server'],
+  packagedProgram: 'usr/bin/redis-server',
+  advice: 'install redis-server or valkey-server, or set REDIS_URL',
+}
 
 /** Neither snapshots nor an append-only file. */
 const withoutPersistence = ['--save', '', '--appendonly', 'no']
@@ -24,10 +33,10 @@ export async function startRedis({
   port,
   reportProgress = () => {},
 }: Options): Promise<RunningServer | null> {
-  const redis = await findRedis(reportProgress)
+  const redis = await findProgram(redisProgram, reportProgress)
   if (redis === null) return null
   const prepare = async (place: Place): Promise<Command> => ({
-    ...(await runnableRedis(redis, place)),
+    ...(await redis.prepareFor(place)),
     args: (port) => [
       '--bind',
       '127.0.0.1',
@@ -66,25 +75,3 @@ export function isAnswering(url: string): Promise<boolean> {
     socket.once('close', () => finish(false))
   })
 }
-
-const redis = {
-  name: 'redis-server',
-  title: 'Redis',
-  programNames: ['redis-server', 'valkey-server'],
-  packagedProgram: 'usr/bin/redis-server',
-  advice: 'install redis-server or valkey-server, or set REDIS_URL',
-}
-
-/**
- * Finds Redis or Valkey, or installs Redis. Returns null, after one line of progress, if that
- * fails. Tests pass another `path` and `unpackTo`.
- */
-export const findRedis = (
-  reportProgress: ReportProgress,
-  path = process.env.PATH ?? '',
-  unpackTo = unpackDirectory('redis'),
-): Promise<FoundProgram | null> => findProgram(redis, { reportProgress, path, unpackTo })
-
-/** Returns the command and environment that run Redis for the account. */
-export const runnableRedis = (program: FoundProgram, place: Place) =>
-  runnableProgram(program, redis, place)

@@ -24,7 +24,8 @@ import pg from 'pg'
 import t from 'tap'
 import { findMeilisearch, startMeilisearch } from '../../scripts/servers/meilisearch.ts'
 import { findPostgres, runnablePostgres, startPostgres } from '../../scripts/servers/postgres.ts'
-import { findRedis, startRedis } from '../../scripts/servers/redis.ts'
+import { findProgram } from '../../scripts/servers/programs.ts'
+import { redisProgram, startRedis } from '../../scripts/servers/redis.ts'
 import type { RunningServer } from '../../scripts/servers/running-server.ts'
 import { createTemporaryDirectory } from '../support/temporary-directory.ts'
 
@@ -241,11 +242,10 @@ t.test('says what to do on a platform without programs', async (t) => {
   })
   const progress: string[] = []
   t.equal(
-    await findRedis(
-      (line) => progress.push(line),
-      '/nowhere',
-      join(createTemporaryDirectory(t, 'servers'), 'redis'),
-    ),
+    await findProgram(redisProgram, (line) => progress.push(line), {
+      path: '/nowhere',
+      unpackTo: join(createTemporaryDirectory(t, 'servers'), 'redis'),
+    }),
     null,
   )
   t.equal(progress.length, 1)

@@ -1,14 +1,9 @@
 // Starts PgBouncer in front of the PostgreSQL of the tests.
 import { writeFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import pg from 'pg'
-import { giveTo, type Place } from '../../../scripts/servers/data-directory.ts'
-import {
-  type FoundProgram,
-  findProgram,
-  runnableProgram,
-  unpackDirectory,
-} from '../../../scripts/servers/programs.ts'
+import { giveTo } from '../../../scripts/servers/data-directory.ts'
+import { findProgram } from '../../../scripts/servers/programs.ts'
 import { startServer } from '../../../scripts/servers/server-process.ts'
 import { logins } from '../database/database-roles.ts'
 import { createTemporaryDirectory } from '../temporary-directory.ts'
@@ -29,7 +24,9 @@ export async function startPgBouncer(
 ): Promise<PgBouncer> {
   const directory = createTemporaryDirectory(t, 'pgbouncer')
   const { hostname, port: serverPort, username, password, pathname } = new URL(url)
-  const program = await findPgBouncer()
+  const progress: string[] = []
+  const program = await findProgram(pgBouncer, (line) => progress.push(line))
+  if (!program) throw new Error(`The tests need a real PgBouncer: ${progress.join('; ')}`)
   const users = [
     { name: decodeURIComponent(username), password: decodeURIComponent(password) },
     ...Object.values(logins),
@@ -71,7 +68,7 @@ export async function startPgBouncer(
       write(0)
       for (const file of [config, userList]) giveTo(place.account, file)
       return {
-        ...(await runnablePgBouncer(program, place)),
+        ...(await program.prepareFor(place)),
         args: (port) => {
           write(port)
           return [config]
@@ -107,20 +104,3 @@ const pgBouncer = {
   packagedProgram: 'usr/sbin/pgbouncer',
   advice: 'install pgbouncer',
 }
-
-/** Finds PgBouncer, or installs it. Throws an error that says what to do if that fails. */
-export async function findPgBouncer(): Promise<FoundProgram> {
-  const progress: string[] = []
-  const found = await findProgram(pgBouncer, {
-    reportProgress: (line) => progress.push(line),
-    // Debian's package has it where only root looks for programs.
-    path: [process.env.PATH, '/usr/sbin', '/usr/local/sbin'].join(delimiter),
-    unpackTo: unpackDirectory(pgBouncer.name),
-  })
-  if (!found) throw new Error(`The tests need a real PgBouncer: ${progress.join('; ')}`)
-  return found
-}
-
-/** Returns the command and environment that run PgBouncer for the account. */
-export const runnablePgBouncer = (program: FoundProgram, place: Place) =>
-  runnableProgram(program, pgBouncer, place)

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import type { Test } from 'tap'
 import { giveTo } from '../../../scripts/servers/data-directory.ts'
-import { findRedis, isAnswering, runnableRedis } from '../../../scripts/servers/redis.ts'
+import { findProgram } from '../../../scripts/servers/programs.ts'
+import { isAnswering, redisProgram } from '../../../scripts/servers/redis.ts'
 import type { RunningServer } from '../../../scripts/servers/running-server.ts'
 import { startServer } from '../../../scripts/servers/server-process.ts'
 import { FailureLog } from '../../../src/monitoring/log/failure-log.ts'
@@ -30,7 +31,7 @@ export async function startRedisServer(
   { sentinel = false, awaitsData = true } = {},
 ): Promise<RunningServer> {
   const directory = createTemporaryDirectory(t, 'redis')
-  const redis = await findRedis(() => undefined)
+  const redis = await findProgram(redisProgram, () => undefined)
   if (!redis) throw new Error('There is no Redis.')
   const server = await startServer({
     name: 'Redis',
@@ -43,7 +44,7 @@ export async function startRedisServer(
       writeFileSync(file, [`bind ${host}`, `dir ${place.directory}`, ...settings, ''].join('\n'))
       giveTo(place.account, file)
       return {
-        ...(await runnableRedis(redis, place)),
+        ...(await redis.prepareFor(place)),
         args: (port) => [file, '--port', String(port), ...(sentinel ? ['--sentinel'] : [])],
         url: (port) => `redis://${host}:${port}`,
         isAnswering: awaitsData ? isAnswering : isListening,
