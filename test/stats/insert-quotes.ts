@@ -5,8 +5,8 @@ import { foldUntilCurrent } from '../../src/stats/summary/fold-statistics.ts'
 import { buildQuote, customerName, type Quote } from './quote-builder.ts'
 
 /**
- * Inserts quotes and their lines in one transaction, as writers have to. Then it folds, unless the
- * caller has opened the transaction, so that statistics contain the quotes at once.
+ * Inserts quotes and their lines in one statement. Then it folds, unless the caller has opened a
+ * transaction, so that statistics contain the quotes at once.
  */
 export async function insertQuotes(db: Database, quotes: Quote[]): Promise<void> {
   await insertUnfoldedQuotes(db, quotes)
@@ -15,35 +15,24 @@ export async function insertQuotes(db: Database, quotes: Quote[]): Promise<void>
 
 /** The same without folding. */
 export async function insertUnfoldedQuotes(db: Database, quotes: Quote[]): Promise<void> {
-  const hasLines = quotes.some(({ lines = [] }) => lines.length > 0)
-  if (hasLines && !db.isTransaction)
-    await db.transaction().execute((transaction) => insertWithLines(transaction, quotes))
-  else await insertWithLines(db, quotes)
-}
-
-async function insertWithLines(db: Database, quotes: Quote[]): Promise<void> {
-  const inserted = await db
-    .insertInto('quotes')
-    .values(quotes.map(({ lines: _, ...row }) => ({ ...row, tax: '0', gross: row.net })))
-    .returning(['id', 'number'])
-    .execute()
-  const ids = new Map(inserted.map(({ id, number }) => [number, id]))
-  const lines = quotes.flatMap((quote) =>
-    (quote.lines ?? []).map((line, index) => ({
-      ...line,
-      quote_id: ids.get(quote.number) ?? '',
-      position: index + 1,
-      description: 'Anything',
-      quantity: '1',
-      unit_price: '1',
-    })),
+  const lines = quotes.flatMap(({ number, lines = [] }) =>
+    lines.map((line, index) => ({ ...line, number, position: index + 1 })),
   )
-  // A statement has at most 65,535 parameters.
-  for (let start = 0; start < lines.length; start += 5_000)
-    await db
-      .insertInto('quote_lines')
-      .values(lines.slice(start, start + 5_000))
-      .execute()
+  await sql`
+    with inserted as (
+      insert into quotes (number, status, country, currency, rate, issued_on, valid_until,
+        decided_on, net, gross, customer_id)
+      select number, status, country, currency, rate, issued_on, valid_until, decided_on, net, net,
+        customer_id
+      from jsonb_populate_recordset(null::quotes, ${JSON.stringify(quotes)})
+      returning id, number
+    )
+    insert into quote_lines (quote_id, position, sku, description, quantity, unit_price, net)
+    select inserted.id, l.position, l.sku, 'Anything', 1, 1, l.net
+    from jsonb_to_recordset(${JSON.stringify(lines)})
+      as l (number text, position integer, sku text, net numeric)
+    join inserted on inserted.number = l.number
+  `.execute(db)
 }
 
 /** Inserts customers with the names that the expected statistics have. */

@@ -1,7 +1,6 @@
 // The statistics of a subscriber of logical replication, set up as the runbook says.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
@@ -9,16 +8,14 @@ import { startPostgres } from '../../../scripts/servers/postgres.ts'
 import { recordCompany } from '../../../src/company/company-record.ts'
 import { type Database, openDatabase } from '../../../src/database/postgres-pool.ts'
 import { migrate } from '../../../src/database/run-migrations.ts'
-import { readStats } from '../../../src/stats/read-stats.ts'
-import type { StatsWithoutAsOf } from '../../../src/stats/schema.ts'
 import { findSummaryDifferences } from '../../../src/stats/summary/check-months.ts'
-import { foldStatistics } from '../../../src/stats/summary/fold-statistics.ts'
 import { readSummaryState } from '../../../src/stats/summary/summary-state.ts'
 import { company, writeCompanyFile } from '../../support/database/company.ts'
 import { eventually } from '../../support/eventually.ts'
 import { createTemporaryDirectory } from '../../support/temporary-directory.ts'
 import { insertCustomers, insertQuotes } from '../insert-quotes.ts'
 import { buildQuote, type Quote } from '../quote-builder.ts'
+import { foldedStats } from '../stats-service.ts'
 
 const runbook = readFileSync(
   new URL('../../../docs/operations/runbook.md', import.meta.url),
@@ -58,7 +55,7 @@ t.test('the quotes that a subscriber copies and applies count once', async (t) =
   await publisher.updateTable('quotes').set({ net: '7', gross: '7' }).execute()
   await publisher.deleteFrom('quotes').where('number', 'like', '%1').execute()
   t.equal(await waitForTotal(495), 495)
-  t.same(await statsOf(subscriber), await statsOf(publisher))
+  t.same(await foldedStats(subscriber), await foldedStats(publisher))
   t.same(await findSummaryDifferences(subscriber), [])
 })
 
@@ -111,7 +108,7 @@ t.test('customers and products follow each change on the publisher', async (t) =
     await change()
     await waitUntilApplied()
     for (const by of ['customer', 'product'] as const)
-      t.same(await statsOf(subscriber, by), await statsOf(publisher, by), what)
+      t.same(await foldedStats(subscriber, { by }), await foldedStats(publisher, { by }), what)
     t.same(await findSummaryDifferences(subscriber), [], what)
     t.notSame((await readSummaryState(subscriber)).version, before, `${what} change the version`)
   }
@@ -132,17 +129,10 @@ function findInRunbook(pattern: RegExp): string {
 
 /** Starts a server for this file alone: the shared one does not write what replication needs. */
 async function startReplicatingPostgres(): Promise<string> {
-  const directory = mkdtempSync(join(tmpdir(), 'tqs-replication-'))
-  // Started by root, the server runs as another user, who must be able to enter the directory.
-  chmodSync(directory, 0o755)
-  const { url, stop } = await startPostgres({
-    directory: join(directory, 'postgres'),
-    settings: { wal_level: 'logical', fsync: 'off' },
-  })
-  t.teardown(async () => {
-    await stop()
-    rmSync(directory, { recursive: true, force: true })
-  })
+  const directory = createTemporaryDirectory(t, 'replication')
+  const settings = { wal_level: 'logical', fsync: 'off' }
+  const { url, stop } = await startPostgres({ directory: join(directory, 'postgres'), settings })
+  t.teardown(stop)
   return url
 }
 
@@ -192,13 +182,6 @@ function numberedQuotes(prefix: string, count: number): Quote[] {
   )
 }
 
-/** Folds, and returns the statistics. */
-async function statsOf(db: Database, by?: 'customer' | 'product'): Promise<StatsWithoutAsOf> {
-  await foldStatistics(db)
-  const request = { date: 'issued', ...(by && { by }) } as const
-  return (await readStats(db, company, request)).stats
-}
-
 /** Waits until the subscriber has applied what is committed on the publisher. */
 async function waitUntilApplied(): Promise<void> {
   const { rows } = await sql<{ position: string }>`
@@ -219,7 +202,7 @@ async function waitUntilApplied(): Promise<void> {
 /** Waits until the subscriber counts so many quotes, and returns how many it counts at last. */
 async function waitForTotal(total: number): Promise<number> {
   return eventually(
-    async () => (await statsOf(subscriber)).quotes.total,
+    async () => (await foldedStats(subscriber)).quotes.total,
     (found) => found === total,
   )
 }
