@@ -10,7 +10,7 @@ type Case = { config: Record<string, unknown>; allowed: string; rejected: string
 
 /** Hosts are separated by spaces. */
 const cases: Record<string, Case> = {
-  'a page that points its own host name at the service reads nothing (S45)': {
+  'a page that points its own host name at the service reads nothing': {
     config: { PUBLIC_BASE_URL: 'https://Quotes.example/erp' },
     allowed:
       'quotes.example QUOTES.EXAMPLE:443 quotes.example. localhost:3000 api.localhost 127.0.0.1 ' +
@@ -41,7 +41,7 @@ const cases: Record<string, Case> = {
 }
 
 for (const [title, { config, allowed, rejected }] of Object.entries(cases))
-  t.test(title, async (t) => {
+  t.test(`${title} (S45)`, async (t) => {
     const lines: string[] = []
     const log = (line: string) => lines.push(line)
     const { app } = await testService(t, { config, log, index: false })
