@@ -1,7 +1,12 @@
 // Finds products for a query that no product holds as a whole. One request counts the products with
 // each word, PostgreSQL corrects the words that none has, a second request asks for parts of the
 // query, and one order decides (order.ts).
-import type { EngineHit, EngineQuery, EngineResult } from '../search-engine/client.ts'
+import {
+  type EngineHit,
+  type EngineQuery,
+  type EngineResult,
+  maxListed,
+} from '../search-engine/client.ts'
 import { shownAttributes } from '../search-engine/document-fields.ts'
 import type { ParsedQuery, QueryToken } from '../text/parse-query.ts'
 import { canBePartOfCode } from '../text/sku-keys.ts'
@@ -81,9 +86,12 @@ export async function relax(
   const counts = answers.splice(0, typed.length).map(({ estimatedTotalHits }) => estimatedTotalHits)
   const isUnknown = ({ kind }: QueryToken, place: number) => kind === 'word' && counts[place] === 0
   const { tokens } = query.tokens.some(isUnknown) ? await correct(query) : query
+  // What no product has is last, unless it can be something else.
+  const countProducts = (choices: Choice[]) =>
+    counts[choices[0]?.place ?? 0] || (choices.length > 1 ? 0 : maxListed)
   const rarestFirst = tokens
     .map((token, place) => listChoices(token, place, isUnknown(token, place)))
-    .toSorted(([a], [b]) => (counts[a?.place ?? 0] ?? 0) - (counts[b?.place ?? 0] ?? 0))
+    .toSorted((a, b) => countProducts(a) - countProducts(b))
   // All products with one of these pairs are found.
   const complete = pairs.filter((_, n) => (answers[n]?.estimatedTotalHits ?? limit) < limit)
   const isNew = (part: Choice[]) => {
