@@ -1,6 +1,6 @@
 // The command scripts/import.ts, as a function: what it accepts, does, prints and returns.
 import { readImportConfig } from '../../src/config.ts'
-import { openPool } from '../../src/database/postgres-pool.ts'
+import { createKysely, openPool } from '../../src/database/postgres-pool.ts'
 import { statusNames } from '../../src/database/quote-statuses.ts'
 import {
   type FileKind,
@@ -10,6 +10,7 @@ import {
 } from '../../src/imports/file-kinds.ts'
 import { defaultDeactivationLimitPercent } from '../../src/imports/import-products.ts'
 import { maxUsualRateFactor } from '../../src/imports/quotes/quote-warnings.ts'
+import { foldUntilCurrent } from '../../src/stats/summary/fold-statistics.ts'
 import { type CommandContext, defineProgram, UsageError } from './command.ts'
 import { importArguments, parseImportOptions } from './import-arguments.ts'
 import { importFile } from './import-file.ts'
@@ -139,6 +140,7 @@ export const runImportCommand = defineProgram(
     if (values.rejects === '') throw new UsageError('--rejects needs the name of a file.')
     const options = parseImportOptions(kind, values)
     const pool = openPool(readImportConfig(env).DATABASE_URL, { connections: 2 })
+    const db = createKysely(pool)
     try {
       const result = await importFile(pool, {
         kind,
@@ -150,6 +152,8 @@ export const runImportCommand = defineProgram(
         options,
       })
       printLine(result.text)
+      // The statistics contain the quotes when the command ends, even if no API is running.
+      if (kind === 'quotes' || kind === 'quote-statuses') await foldUntilCurrent(db)
       return result.status
     } catch (error) {
       // Any other error may come from after the commit, so it is reported as it is.
@@ -157,7 +161,7 @@ export const runImportCommand = defineProgram(
       printError('Stopped: nothing was imported.')
       return signal.reason
     } finally {
-      await pool.end()
+      await db.destroy()
     }
   },
 )

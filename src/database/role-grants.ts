@@ -50,7 +50,9 @@ const grants: Record<Program, string[]> = {
     'select, insert, update, delete on search_synonyms, search_pins, search_hidden_words',
     `execute on function create_quote_share(text, integer, bytea, timestamptz, text),
       revoke_quote_share(bigint), revoke_quote_shares(text, integer), list_quote_shares(text),
-      read_quote_share_document(bytea)`,
+      read_quote_share_document(bytea), is_fold_due(), fold_statistics(integer, pg_snapshot)`,
+    // An import of quotes ends with a fold.
+    'select on summary_state',
     // For ANALYZE after a large import. Without it PostgreSQL skips the ANALYZE with a warning.
     'maintain on products, customers, quotes, quote_lines',
   ],

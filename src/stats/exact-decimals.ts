@@ -23,28 +23,16 @@ export function divide(
 
 /** Returns the exact sum, with as many decimals as the more precise number has. */
 export function add(a: string | number, b: string | number): string {
-  return combine(a, b, (aUnits, bUnits) => aUnits + bUnits)
+  const [aUnits, aDigits] = parseDecimal(a)
+  const [bUnits, bDigits] = parseDecimal(b)
+  const digits = Math.max(aDigits, bDigits)
+  const sum = aUnits * 10n ** BigInt(digits - aDigits) + bUnits * 10n ** BigInt(digits - bDigits)
+  return `${sum < 0n ? '-' : ''}${formatDecimal(absolute(sum), digits)}`
 }
 
 /** Returns the exact difference, with as many decimals as the more precise number has. */
 export function subtract(a: string | number, b: string | number): string {
-  return combine(a, b, (aUnits, bUnits) => aUnits - bUnits)
-}
-
-/** Applies `operation` to both numbers in units of the last decimal of the more precise one. */
-function combine(
-  a: string | number,
-  b: string | number,
-  operation: (a: bigint, b: bigint) => bigint,
-): string {
-  const [aUnits, aDigits] = parseDecimal(a)
-  const [bUnits, bDigits] = parseDecimal(b)
-  const digits = Math.max(aDigits, bDigits)
-  const result = operation(
-    aUnits * 10n ** BigInt(digits - aDigits),
-    bUnits * 10n ** BigInt(digits - bDigits),
-  )
-  return `${result < 0n ? '-' : ''}${formatDecimal(absolute(result), digits)}`
+  return add(a, String(b).startsWith('-') ? String(b).slice(1) : `-${b}`)
 }
 
 const absolute = (value: bigint) => (value < 0n ? -value : value)

@@ -1,5 +1,5 @@
 // The parameters, the response and the problems of GET /api/stats.
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TProperties, Type } from '@sinclair/typebox'
 import { Nullable } from '../api-docs/nullable-schema.ts'
 import { Money } from '../company/money.ts'
 import type { DateKind } from '../database/table-types.ts'
@@ -175,64 +175,54 @@ const productStats = {
   }),
 }
 
-const ByCustomer = Type.Object(
+/** The first groups, and `rest` for all others. */
+const Breakdown = <Row extends TProperties, Rest extends TProperties>(
+  description: string,
+  row: Row,
+  rest: Rest,
+) =>
+  Type.Object(
+    {
+      rows: Type.Array(Type.Object(row), { maxItems: maxListedGroups }),
+      rest: Nullable(
+        Type.Object(rest, { description: 'All others together; null if there are none' }),
+      ),
+    },
+    { description },
+  )
+
+const ByCustomer = Breakdown(
+  'Customers with quotes, by revenue and then by id. Only with by=customer',
   {
-    rows: Type.Array(
-      Type.Object({
-        customer: Nullable(
-          Type.Object(
-            {
-              id: Type.String(),
-              name: Nullable(Type.String({ description: 'As it is now' })),
-            },
-            { description: 'null for quotes without a customer' },
-          ),
-        ),
-        ...customerStats,
-      }),
-      { maxItems: maxListedGroups },
-    ),
-    rest: Nullable(
+    customer: Nullable(
       Type.Object(
-        { customers: Type.Integer({ minimum: 1 }), ...customerStats },
-        { description: 'All other customers together; null if there are none' },
+        { id: Type.String(), name: Nullable(Type.String({ description: 'As it is now' })) },
+        { description: 'null for quotes without a customer' },
       ),
     ),
+    ...customerStats,
   },
-  { description: 'Customers with quotes, by revenue and then by id. Only with by=customer' },
+  { customers: Type.Integer({ minimum: 1 }), ...customerStats },
 )
 
-const ByProduct = Type.Object(
+const ByProduct = Breakdown(
+  'Products in lines of accepted quotes, by revenue and then by SKU. Revenue is the net of the ' +
+    'lines, converted and then rounded for each row. Only with by=product',
   {
-    rows: Type.Array(
-      Type.Object({
-        product: Nullable(
-          Type.Object(
-            {
-              sku: Type.String({ description: 'As written in the lines' }),
-              name: Nullable(
-                Type.String({ description: 'In the catalogue now; null if it lacks the SKU' }),
-              ),
-            },
-            { description: 'null for lines without a SKU' },
-          ),
-        ),
-        ...productStats,
-      }),
-      { maxItems: maxListedGroups },
-    ),
-    rest: Nullable(
+    product: Nullable(
       Type.Object(
-        { products: Type.Integer({ minimum: 1 }), ...productStats },
-        { description: 'All other products together; null if there are none' },
+        {
+          sku: Type.String({ description: 'As written in the lines' }),
+          name: Nullable(
+            Type.String({ description: 'In the catalogue now; null if it lacks the SKU' }),
+          ),
+        },
+        { description: 'null for lines without a SKU' },
       ),
     ),
+    ...productStats,
   },
-  {
-    description:
-      'Products in lines of accepted quotes, by revenue and then by SKU. Revenue is the net of ' +
-      'the lines, converted and then rounded for each row. Only with by=product',
-  },
+  { products: Type.Integer({ minimum: 1 }), ...productStats },
 )
 
 export const Stats = Type.Object({

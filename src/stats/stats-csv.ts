@@ -76,7 +76,7 @@ function periodRows({
   quotes,
   revenue,
 }: Pick<Stats, 'period' | 'quotes' | 'revenue'>): Row[] {
-  const { total, byStatus, money } = quotes
+  const { total, byStatus, money, acceptance, daysToDecision } = quotes
   const { average } = revenue
   const group = { ...quotes, quotes: total, accepted: byStatus.accepted, revenue: revenue.total }
   return [
@@ -86,13 +86,15 @@ function periodRows({
       key: status,
       quotes: count,
     })),
-    ...acceptanceRows(quotes.acceptance),
+    ...acceptanceRows(acceptance),
     ...outcomes.map((outcome) => ({
       dimension: 'money',
       key: outcome,
       ...moneyCells(outcome, money[outcome]),
     })),
-    ...decisionRows(quotes.daysToDecision),
+    { dimension: 'daysToDecision', key: 'quotes', quotes: daysToDecision.quotes },
+    { dimension: 'daysToDecision', key: 'mean', meanDays: daysToDecision.mean },
+    { dimension: 'daysToDecision', key: 'median', medianDays: daysToDecision.median },
     { dimension: 'average', ...(average && revenueCells(average)) },
     ...revenue.byCurrency.map((money) => currencyRow('currency', money)),
     ...revenue.unconverted.map((money) => currencyRow('unconverted', money)),
@@ -153,29 +155,13 @@ function groupRow(dimension: string, key: string, group: Group): Row {
  * `ofSent` and `ofDecided` existed. So that column mixes counts and ratios, and must be filtered by
  * dimension, as openapi.ts says.
  */
-function acceptanceRows({
-  ofSent,
-  ofDecided,
-  ofSentValue,
-  ofDecidedValue,
-}: Stats['quotes']['acceptance']): Row[] {
-  const dimension = 'acceptance'
-  return [
-    { dimension, key: 'ofSent', accepted: ofSent, ofSent },
-    { dimension, key: 'ofDecided', accepted: ofDecided, ofDecided },
-    { dimension, key: 'ofSentValue', ofSentValue },
-    { dimension, key: 'ofDecidedValue', ofDecidedValue },
-  ]
-}
-
-function decisionRows({ quotes, mean, median }: Stats['quotes']['daysToDecision']): Row[] {
-  const dimension = 'daysToDecision'
-  return [
-    { dimension, key: 'quotes', quotes },
-    { dimension, key: 'mean', meanDays: mean },
-    { dimension, key: 'median', medianDays: median },
-  ]
-}
+const acceptanceRows = (acceptance: Group['acceptance']): Row[] =>
+  Object.entries(acceptance).map(([key, rate]) => ({
+    dimension: 'acceptance',
+    key,
+    ...(!key.endsWith('Value') && { accepted: rate }),
+    [key]: rate,
+  }))
 
 const moneyCells = (outcome: Outcome, { amount, currency }: Money): Row => ({
   [amountColumnOf(outcome)]: amount,

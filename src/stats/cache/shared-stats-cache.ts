@@ -1,11 +1,11 @@
 // The cache of statistics in Redis, which all API processes share. If Redis fails, each process
 // computes for itself: no request fails because of Redis or waits long for it.
 import { createHash } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { OptionalRedis, type RedisAccess } from '../../redis/optional-redis.ts'
 import type { StatsWithoutAsOf } from '../schema.ts'
 import type { SummaryVersion } from '../summary/summary-state.ts'
-import { codeHash } from './code-hash.ts'
-import { type Moment, toEpochMs, toMoment } from './moments.ts'
 
 // Requests must not wait for Redis one after another during an outage.
 const redisPauseMs = 1_000
@@ -14,6 +14,31 @@ const sharedStatsResponseMs = 100
 // They are sent, marked stale, while PostgreSQL is unreachable.
 const sharedStatsMs = 86_400_000
 
+/**
+ * The hash of all sources is part of the keys, so that no release sends what another one computed,
+ * or reads what another one wrote.
+ */
+const sourceFolder = join(import.meta.dirname, '../..')
+const codeHash = globSync('**/*.{ts,sql}', { cwd: sourceFolder })
+  .toSorted()
+  .reduce(
+    (hash, file) => hash.update(file).update(readFileSync(join(sourceFolder, file))),
+    createHash('sha256'),
+  )
+  .digest('base64url')
+  .slice(0, 16)
+
+/**
+ * Milliseconds of performance.now(). Ages are differences of moments, so that an adjusted system
+ * clock does not change them. Another process has another clock: Redis stores Date.now() instead.
+ */
+export type Moment = number
+
+/** Converts a moment to a time of Date.now(). */
+export function toEpochMs(moment: Moment): number {
+  return Date.now() - (performance.now() - moment)
+}
+
 /** Statistics of this version of the summary. They contain every commit before `knownCurrentAt`. */
 export type ComputedStats = {
   stats: StatsWithoutAsOf
@@ -21,14 +46,7 @@ export type ComputedStats = {
   knownCurrentAt: Moment
 }
 
-/**
- * What Redis stores. The time `knownCurrentAtEpochMs` is that of Date.now(), because another
- * process has another monotonic clock. `hash` is that of `stats`.
- */
-type StoredStats = Omit<ComputedStats, 'knownCurrentAt'> & {
-  knownCurrentAtEpochMs: number
-  hash: string
-}
+type StoredStats = Omit<ComputedStats, 'knownCurrentAt'> & { knownCurrentAtEpochMs: number }
 
 export class SharedStatsCache {
   readonly #redis: OptionalRedis
@@ -59,7 +77,6 @@ export class SharedStatsCache {
     const value = JSON.stringify({
       ...computed,
       knownCurrentAtEpochMs: toEpochMs(knownCurrentAt),
-      hash: hashOf(computed.stats),
     } satisfies StoredStats)
     this.#redis.write((redis) => redis.set(redisKey, value, 'PX', sharedStatsMs))
   }
@@ -69,28 +86,16 @@ export class SharedStatsCache {
   }
 }
 
-/**
- * Returns null if the text is incomplete, or if its hash does not match. The hash reveals a value
- * that was changed by accident. It is no protection against an attacker, who could compute it too.
- */
+/** Returns null if the text is no such value: another program may have written to the key. */
 function parseStored(text: string): ComputedStats | null {
   try {
-    const stored = JSON.parse(text) as Partial<StoredStats>
-    const { stats, version, knownCurrentAtEpochMs, hash } = stored
-    if (stats === undefined || hash !== hashOf(stats)) return null
-    if (typeof knownCurrentAtEpochMs !== 'number') return null
+    const { stats, version, knownCurrentAtEpochMs } = JSON.parse(text) as Partial<StoredStats>
+    if (stats === undefined || typeof knownCurrentAtEpochMs !== 'number') return null
     if (typeof version?.generation !== 'string' || typeof version.number !== 'number') return null
-    return {
-      stats,
-      version: { generation: version.generation, number: version.number },
-      knownCurrentAt: toMoment(knownCurrentAtEpochMs),
-    }
+    // The clock of another computer may be ahead.
+    const ageMs = Math.max(0, Date.now() - knownCurrentAtEpochMs)
+    return { stats, version, knownCurrentAt: performance.now() - ageMs }
   } catch {
-    // Not JSON: another program may have written to the key.
     return null
   }
-}
-
-function hashOf(stats: ComputedStats['stats']): string {
-  return createHash('sha256').update(JSON.stringify(stats)).digest('base64url')
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { FailureLog, type TaskLog } from '../../monitoring/log/failure-log.ts'
-import type { Moment } from '../cache/moments.ts'
+import type { Moment } from '../cache/shared-stats-cache.ts'
 import { foldStatistics } from './fold-statistics.ts'
 import { readSummaryState, type SummaryState, type SummaryVersion } from './summary-state.ts'
 
@@ -69,11 +69,6 @@ export class SummaryFollower {
   async readIfOlderThan(ageMs: number): Promise<ObservedVersion | null> {
     const latest = this.#latest
     return latest && performance.now() - latest.readAt < ageMs ? latest : this.#read()
-  }
-
-  /** Only a query of its own tells this process whether it reaches PostgreSQL. */
-  readInBackground(): void {
-    if (!this.#isStopped) void this.#read()
   }
 
   /** Whether the last poll failed, or the running one has had no response for `responseMs`. */
@@ -150,7 +145,6 @@ export class SummaryFollower {
       )
       .finally(() => {
         this.#folding = null
-        this.readInBackground()
       })
     return this.#folding
   }

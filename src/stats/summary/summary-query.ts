@@ -5,13 +5,7 @@ import { type Kysely, type QueryCreator, sql, type Transaction } from 'kysely'
 import type { Figures, Tables } from '../../database/table-types.ts'
 import { baseAmountColumns, countColumns, summedColumns } from '../figures.ts'
 import { type DatedRequest, hasBreakdown } from '../schema.ts'
-import {
-  coverWithDays,
-  coverWithMonths,
-  coverWithYears,
-  type DateRange,
-  type GrainRange,
-} from './summary-grains.ts'
+import { coverRange, type DateRange, type GrainRange } from './summary-grains.ts'
 
 /** The columns of FigureTexts. */
 const figureTexts = (baseDigits: number) =>
@@ -59,11 +53,11 @@ export function queryTotals(
   range: DateRange,
   { baseDigits, byCountryAndMonth }: { baseDigits: number; byCountryAndMonth: boolean },
 ) {
-  const overAllCountries = request.country === undefined
-  const months = coverWithMonths(range, { overAllCountries })
+  const months = coverRange(range, grainsOf(request, ['month', 'day']))
+  const byCountry = coverRange(range, ['year', 'month', 'day'])
   return db
     .with('by_group', (query) =>
-      selectCells(query, request, byCountryAndMonth ? coverWithYears(range) : months)
+      selectCells(query, request, byCountryAndMonth ? byCountry : months)
         .groupBy(['range.sign', 'country', 'currency'])
         .select([...signedSums, 'country', 'currency']),
     )
@@ -123,7 +117,7 @@ export function queryDays(
   range: DateRange,
   baseDigits: number,
 ) {
-  const days = coverWithDays(range, { overAllCountries: request.country === undefined })
+  const days = coverRange(range, grainsOf(request, ['day']))
   return db
     .with('days', (query) =>
       selectCells(query, request, days)
@@ -139,13 +133,16 @@ export function queryDays(
 
 /** Returns the query for the first and the last day of these ranges on which a quote counts. */
 export function queryDateRange(db: Kysely<Tables>, request: DatedRequest, ranges: DateRange[]) {
-  const overAllCountries = request.country === undefined
-  const days = ranges.flatMap((range) => coverWithDays(range, { overAllCountries }))
+  const days = ranges.flatMap((range) => coverRange(range, grainsOf(request, ['day'])))
   return selectCells(db, request, days).select(({ fn }) => [
     fn.min<string | null>('starts_on').as('first'),
     fn.max<string | null>('starts_on').as('last'),
   ])
 }
+
+/** Rows over all countries are fewer, but they cannot be filtered by country. */
+const grainsOf = <Grain extends 'month' | 'day'>({ country }: DatedRequest, grains: Grain[]) =>
+  grains.map((grain) => (country === undefined ? (`${grain}_total` as const) : grain))
 
 /** Selects the cells of the ranges, each with its range. */
 function selectCells(db: QueryCreator<Tables>, request: DatedRequest, ranges: GrainRange[]) {
