@@ -14,7 +14,7 @@ import { resolvePeriod } from './resolve-period.ts'
 import type { DatedRequest, Period, Stats, StatsRequest, StatsWithoutAsOf } from './schema.ts'
 import { readBreakdown } from './summary/read-breakdown.ts'
 import { rangeOf } from './summary/summary-grains.ts'
-import { prepareSnapshot, queryDays, queryTotals } from './summary/summary-query.ts'
+import { prepareSnapshot, queryTotals, type SummaryLevel } from './summary/summary-query.ts'
 import { readSummaryState, type SummaryState } from './summary/summary-state.ts'
 
 /** The statistics of a snapshot that began after `readAt`, and the state of the summary in it. */
@@ -60,19 +60,22 @@ export async function assembleStats(
   const range = rangeOf(request)
   const rows = await queryTotals(snapshot, request, range, {
     baseDigits: requireCurrencyDigits(baseCurrency),
-    byCountryAndMonth: true,
+    lists: true,
   }).execute()
-  const months = rows.flatMap(({ month, ...row }) => (month === null ? [] : [{ month, ...row }]))
+  const rowsOf = (level: SummaryLevel) => rows.filter((row) => row.level === level)
+  const months = rowsOf('month').map((row) => ({ ...row, month: row.firstDay.slice(0, 7) }))
   const period = await resolvePeriod(snapshot, company, request, months)
   const totals = toTotals(rows, baseCurrency)
+  const listed = { period, today, baseCurrency }
   return {
     period,
     ...totals,
-    byCountry: rows
-      .filter(({ level }) => level === 'country')
-      .map((row) => ({ country: row.country, ...toGroup(row, baseCurrency) })),
-    byMonth: fillMonths(months, { period, today, baseCurrency }),
-    ...(request.by === 'day' && { byDay: await readDays(snapshot, company, request, period) }),
+    byCountry: rowsOf('country').map((row) => ({
+      country: row.country,
+      ...toGroup(row, baseCurrency),
+    })),
+    byMonth: fillMonths(months, listed),
+    ...(request.by === 'day' && { byDay: fillDays(rowsOf('day'), listed) }),
     ...(await readBreakdown(snapshot, company, request, range)),
     comparison: compare
       ? await compareWith(snapshot, company, request, {
@@ -118,13 +121,15 @@ function moneyOfQuotes(amount: string | null, currency: string | null, quotes: s
     : []
 }
 
+type Listed = { period: Period; today: string; baseCurrency: string }
+
 /**
  * Returns one entry for every month that the period touches. A month is partial if the period
  * starts or ends within it, or if its last day is today or later.
  */
 function fillMonths(
   rows: (FigureTexts & { month: string })[],
-  { period, today, baseCurrency }: { period: Period; today: string; baseCurrency: string },
+  { period, today, baseCurrency }: Listed,
 ): Stats['byMonth'] {
   const groups = new Map(rows.map((row) => [row.month, toGroup(row, baseCurrency)]))
   const empty = createEmptyGroup(baseCurrency)
@@ -136,19 +141,15 @@ function fillMonths(
 }
 
 /** Returns one entry for every day of the period. A day is partial until it is over. */
-async function readDays(
-  db: Kysely<Tables>,
-  { baseCurrency }: Company,
-  request: DatedRequest,
-  { from, to }: Period,
-): Promise<NonNullable<Stats['byDay']>> {
-  const baseDigits = requireCurrencyDigits(baseCurrency)
-  const rows = await queryDays(db, request, { from, to }, baseDigits).execute()
-  const groups = new Map(rows.map((row) => [row.day, toGroup(row, baseCurrency)]))
+function fillDays(
+  rows: (FigureTexts & { firstDay: string })[],
+  { period: { from, to }, today, baseCurrency }: Listed,
+): NonNullable<Stats['byDay']> {
+  const groups = new Map(rows.map((row) => [row.firstDay, toGroup(row, baseCurrency)]))
   const empty = createEmptyGroup(baseCurrency)
   return Array.from({ length: countDaysIncluded(from, to) }, (_, index) => {
     const day = addDays(from, index)
-    return { day, partial: day >= request.today, ...(groups.get(day) ?? empty) }
+    return { day, partial: day >= today, ...(groups.get(day) ?? empty) }
   })
 }
 
@@ -161,7 +162,7 @@ async function compareWith(
 ): Promise<Stats['comparison']> {
   const rows = await queryTotals(db, request, period, {
     baseDigits: requireCurrencyDigits(baseCurrency),
-    byCountryAndMonth: false,
+    lists: false,
   }).execute()
   const previous = toTotals(rows, baseCurrency)
   /** Returns (now − before) ÷ before; null if there was nothing before. */

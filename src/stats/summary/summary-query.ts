@@ -16,8 +16,8 @@ const figureTexts = (baseDigits: number) =>
     ),
   ] as const
 
-/** What the quotes of a row have in common: nothing, a country, a currency or a month. */
-export type SummaryLevel = 'total' | 'country' | 'currency' | 'month'
+/** What the quotes of a row have in common: nothing, a country, a currency, a month or a day. */
+export type SummaryLevel = 'total' | 'country' | 'currency' | 'month' | 'day'
 
 /**
  * Prepares a transaction to read the summary. With a breakdown it locks the tables that are read
@@ -41,94 +41,65 @@ export async function prepareSnapshot(
 }
 
 /**
- * Returns the query for the total of the quotes in the range, and for the totals of each country,
- * currency and month. Groups without quotes are left out. Amounts are in the base currency, but
- * `ownNet` and `ownUnconvertedNet` are in the currency of the row. Currencies and countries are
- * ordered by revenue and then by code, with the unknown country last. Without `byCountryAndMonth`
- * it reads rows over all countries, which are fewer.
+ * Returns the query for the total of the quotes in the range, for the totals of each currency, and
+ * with `lists` of each country and month, and of each day if the request asks for them. Groups
+ * without quotes are left out. Amounts are in the base currency, but `ownNet` and
+ * `ownUnconvertedNet` are in the currency of the row. Currencies and countries are ordered by
+ * revenue and then by code, with the unknown country last.
  */
 export function queryTotals(
   db: Kysely<Tables>,
   request: DatedRequest,
   range: DateRange,
-  { baseDigits, byCountryAndMonth }: { baseDigits: number; byCountryAndMonth: boolean },
+  { baseDigits, lists }: { baseDigits: number; lists: boolean },
 ) {
   const months = coverRange(range, grainsOf(request, ['month', 'day']))
-  const byCountry = coverRange(range, ['year', 'month', 'day'])
+  const days = request.by === 'day' ? coverRange(range, grainsOf(request, ['day'])) : []
+  const at = (level: SummaryLevel, ranges: GrainRange[]) =>
+    ranges.map((part) => ({ ...part, level }))
+  const ranges = lists
+    ? [
+        ...at('total', coverRange(range, ['year', 'month', 'day'])),
+        ...at('month', months),
+        ...at('day', days),
+      ]
+    : at('total', months)
   return db
-    .with('by_group', (query) =>
-      selectCells(query, request, byCountryAndMonth ? byCountry : months)
-        .groupBy(['range.sign', 'country', 'currency'])
-        .select([...signedSums, 'country', 'currency']),
+    .with('parts', (query) =>
+      selectCells(query, request, ranges)
+        .groupBy(['range.sign', 'range.level', periodOfCell, 'country', 'currency'])
+        .select([...signedSums, 'level', periodOfCell.as('period'), 'country', 'currency']),
     )
-    .with('by_month', (query) =>
-      selectCells(query, request, byCountryAndMonth ? months : [])
-        .groupBy(['range.sign', monthOfCell])
-        .select([...signedSums, monthOfCell.as('month')]),
-    )
-    .with('by_level', (query) =>
+    .with('groups', (query) =>
       query
-        .selectFrom('by_group')
-        .groupBy(sql`grouping sets ((), (country), (currency))`)
+        .selectFrom('parts')
+        .groupBy(sql`grouping sets ((level, period), (level, country), (level, currency))`)
+        .having(sql<boolean>`level = 'total' or grouping(period) = 0`)
         .select(sums)
         .select([
-          // grouping() is 3 without country and currency, and 1 without currency, so by country.
-          sql<SummaryLevel>`case grouping(country, currency)
-            when 3 then 'total' when 1 then 'country' else 'currency' end`.as('level'),
-          sql<string | null>`null::date`.as('month'),
+          sql<SummaryLevel>`case when grouping(country) = 0 then 'country'
+            when grouping(currency) = 0 then 'currency' else level end`.as('level'),
+          'period',
           sql<string | null>`country`.as('country'),
           sql<string | null>`currency`.as('currency'),
-        ])
-        .unionAll(
-          query
-            .selectFrom('by_month')
-            .groupBy('month')
-            .select(sums)
-            .select([
-              sql<SummaryLevel>`'month'`.as('level'),
-              sql<string | null>`month`.as('month'),
-              sql<string | null>`null::text`.as('country'),
-              sql<string | null>`null::text`.as('currency'),
-            ]),
-        ),
+        ]),
     )
-    .selectFrom('by_level')
+    .selectFrom('groups')
     .leftJoin('currencies', (join) =>
-      join.on('currencies.code', '=', sql<string>`by_level.currency collate "default"`),
+      join.on('currencies.code', '=', sql<string>`groups.currency collate "default"`),
     )
     .where('quotes', '>', '0')
-    .select(['level', 'by_level.currency', ...figureTexts(baseDigits)])
+    .select(['level', 'groups.currency', ...figureTexts(baseDigits)])
     .select([
-      sql<string | null>`to_char(month, 'YYYY-MM')`.as('month'),
+      sql<string>`period::text`.as('firstDay'),
       sql<string | null>`nullif(country, '')`.as('country'),
       sql<string>`round(own_net, digits)`.as('ownNet'),
       sql<string>`round(unconverted_net, digits)`.as('ownUnconvertedNet'),
     ])
-    .orderBy('by_level.month')
-    .orderBy('by_level.won_net', 'desc')
+    .orderBy('groups.period')
+    .orderBy('groups.won_net', 'desc')
     .orderBy(sql`nullif(country, '')`, (order) => order.asc().nullsLast())
-    .orderBy('by_level.currency')
-}
-
-/** Returns the query for the totals of each day of the range that has quotes, in order. */
-export function queryDays(
-  db: Kysely<Tables>,
-  request: DatedRequest,
-  range: DateRange,
-  baseDigits: number,
-) {
-  const days = coverRange(range, grainsOf(request, ['day']))
-  return db
-    .with('days', (query) =>
-      selectCells(query, request, days)
-        .groupBy('starts_on')
-        .select([...sums, 'starts_on as day']),
-    )
-    .selectFrom('days')
-    .where('quotes', '>', '0')
-    .select(figureTexts(baseDigits))
-    .select(sql<string>`to_char(day, 'YYYY-MM-DD')`.as('day'))
-    .orderBy('days.day')
+    .orderBy('groups.currency')
 }
 
 /** Returns the query for the first and the last day of these ranges on which a quote counts. */
@@ -145,7 +116,7 @@ const grainsOf = <Grain extends 'month' | 'day'>({ country }: DatedRequest, grai
   grains.map((grain) => (country === undefined ? (`${grain}_total` as const) : grain))
 
 /** Selects the cells of the ranges, each with its range. */
-function selectCells(db: QueryCreator<Tables>, request: DatedRequest, ranges: GrainRange[]) {
+function selectCells(db: QueryCreator<Tables>, request: DatedRequest, ranges: LevelRange[]) {
   return db
     .selectFrom(rangesOf(ranges))
     .innerJoinLateral(
@@ -170,14 +141,16 @@ export const cellsOfRange = <Row>(
     and f.starts_on between range.first and range.last offset 0
 )`
 
+type LevelRange = GrainRange & { level?: SummaryLevel }
+
 /** The ranges as a table, so that their number does not change the text of a query. */
-export function rangesOf<Grain extends string>(ranges: GrainRange<Grain>[]) {
-  const column = (name: 'grain' | 'from' | 'to' | 'sign') => ranges.map((range) => range[name])
-  return sql<{ grain: Grain; first: string; last: string; sign: number }>`(
-    select grain collate "C" as grain, first, last, sign from unnest(
+export function rangesOf(ranges: LevelRange[]) {
+  const column = (name: keyof LevelRange) => ranges.map((range) => range[name] ?? null)
+  return sql<{ level: string; first: string; last: string; sign: number }>`(
+    select grain collate "C" as grain, first, last, sign, level from unnest(
       ${column('grain')}::text[], ${column('from')}::date[], ${column('to')}::date[],
-      ${column('sign')}::integer[]
-    ) as ranges (grain, first, last, sign)
+      ${column('sign')}::integer[], ${column('level')}::text[]
+    ) as ranges (grain, first, last, sign, level)
   )`.as('range')
 }
 
@@ -189,8 +162,9 @@ export function matchesCountryAndCurrency({ country, currency }: DatedRequest) {
     and (${currency ?? null}::text is null or currency = ${currency ?? null})`
 }
 
-/** A timestamp with a time zone would take longer. */
-const monthOfCell = sql<string>`date_trunc('month', starts_on::timestamp)::date`
+/** The first day of the month or day. A timestamp with a time zone would take longer. */
+const periodOfCell = sql<string | null>`case level
+  when 'month' then date_trunc('month', starts_on::timestamp)::date when 'day' then starts_on end`
 const sums = summedColumns.map((name) => sql<string>`sum(${sql.ref(name)})`.as(name))
 const signedSums = summedColumns.map((name) =>
   sql<string>`range.sign * sum(${sql.ref(name)})`.as(name),
