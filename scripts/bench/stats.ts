@@ -46,14 +46,15 @@ const questions: Partial<StatsRequest>[] = [
   { from: '2026-01-01', to: lastDay, compare: 'previous_year' },
 ]
 
-/** The customers and products with the highest revenue, of all quotes and of parts of months. */
-const breakdowns: Partial<StatsRequest>[] = [
-  { by: 'customer' },
-  { by: 'customer', from: '2022-02-15', to: '2026-10-20' },
-  { by: 'product' },
-  { by: 'product', from: '2022-02-15', to: '2026-10-20' },
-  { by: 'product', country },
-]
+/** The customers and products with the highest revenue: of all time, a year, a month, and parts. */
+const breakdowns = (['customer', 'product'] as const).flatMap((by): Partial<StatsRequest>[] => [
+  { by },
+  { by, country },
+  { by, from: '2025-01-01', to: '2025-12-31' },
+  { by, from: '2026-10-01', to: '2026-10-31' },
+  { by, from: '2022-02-15', to: '2026-10-20' },
+  { by, from: '2022-02-15', to: '2026-10-20', country, date: 'accepted' },
+])
 
 export async function measure(bench: Bench): Promise<void> {
   const quotes = bench.size(1_000_000, 2_000)
@@ -83,6 +84,7 @@ export async function measure(bench: Bench): Promise<void> {
     what: 'by customer and by product, p95',
     value: await measureCold(bench, service.databaseUrl, breakdowns),
     unit: 'ms',
+    bar: { atMost: 1_000 },
   })
   await measureFolding(bench, db, quotes)
   await measureTriggers(bench, db, quotes)

@@ -49,7 +49,7 @@ create view breakdown_sources as select from customers, quotes, quote_lines wher
 -- is repair. If it is replace, replaces all without a comparison.
 create function check_month(month date, action text, with_year boolean) returns text[]
 language plpgsql security definer set search_path = public, pg_temp set work_mem = '64MB'
-  set max_parallel_workers_per_gather = 0 set jit = off as $$
+  set max_parallel_workers_per_gather = 0 set enable_seqscan = off set jit = off as $$
 declare
   first_day constant date := date_trunc('month', month::timestamp);
   last_day constant date := first_day + interval '1 month - 1 day';

@@ -7,7 +7,7 @@ import { requireCurrencyDigits } from '../../company/currencies.ts'
 import type { Tables } from '../../database/table-types.ts'
 import { type DatedRequest, maxListedGroups, type Stats } from '../schema.ts'
 import { coverRange, type DateRange, type GrainRange } from './summary-grains.ts'
-import { cellsOfRange, matchesCountryAndCurrency, rangesOf } from './summary-query.ts'
+import { cellsOfRange, matchesFilters, rangesOf } from './summary-query.ts'
 
 /** What is added up for each customer or product. */
 const figures = ['counted', 'accepted', 'revenue', 'unconverted'] as const
@@ -163,7 +163,7 @@ function selectParts(db: Kysely<Tables>, request: DatedRequest, range: DateRange
     db
       .selectFrom(rangesOf(of))
       .innerJoinLateral(rows.$castTo<object>().as('part'), (join) => join.onTrue())
-      .where(matchesCountryAndCurrency(request))
+      .where(matchesFilters(request))
       .select(['range.sign', key.as('key')])
       .select(figures.map((name) => others[name].as(name)))
   const ranges = coverRange(range, ['year', 'month', 'day'])

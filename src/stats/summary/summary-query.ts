@@ -1,6 +1,6 @@
 // The queries that read the summary: totals of a period by country, by currency, by month and by
 // day. Their cost depends on the number of days, countries and currencies, not of quotes. Their
-// texts are the same for every request, so that PostgreSQL keeps few plans.
+// texts depend on what is filtered, not on the values, so that PostgreSQL keeps few plans.
 import { type Kysely, type QueryCreator, sql, type Transaction } from 'kysely'
 import type { Figures, Tables } from '../../database/table-types.ts'
 import { baseAmountColumns, countColumns, summedColumns } from '../figures.ts'
@@ -117,13 +117,8 @@ const grainsOf = <Grain extends 'month' | 'day'>({ country }: DatedRequest, grai
 
 /** Selects the cells of the ranges, each with its range. */
 function selectCells(db: QueryCreator<Tables>, request: DatedRequest, ranges: LevelRange[]) {
-  return db
-    .selectFrom(rangesOf(ranges))
-    .innerJoinLateral(
-      cellsOfRange<Figures & CellKey>('quote_figures', request).as('cell'),
-      (join) => join.onTrue(),
-    )
-    .where(matchesCountryAndCurrency(request))
+  const cells = cellsOfRange<Figures & CellKey>('quote_figures', request)
+  return db.selectFrom(rangesOf(ranges)).innerJoinLateral(cells.as('cell'), (join) => join.onTrue())
 }
 
 /** What a row of quote_figures has besides the figures, as far as queries read it. */
@@ -135,11 +130,19 @@ type CellKey = { starts_on: string; country: string; currency: string }
  */
 export const cellsOfRange = <Row>(
   table: 'quote_figures' | 'customer_figures' | 'product_figures',
-  { date }: DatedRequest,
+  request: DatedRequest,
 ) => sql<Row>`(
-  select * from ${sql.table(table)} f where f.grain = range.grain and f.date_kind = ${date}
-    and f.starts_on between range.first and range.last offset 0
+  select * from ${sql.table(table)} f where f.grain = range.grain and f.date_kind = ${request.date}
+    and f.starts_on between range.first and range.last and ${matchesFilters(request)} offset 0
 )`
+
+/**
+ * The conditions for the country and the currency. Without a filter there is none, so that an index
+ * can be used for those that there are. An unknown country is stored as an empty text.
+ */
+export const matchesFilters = ({ country, currency }: DatedRequest) =>
+  sql<boolean>`${country === undefined ? sql`true` : sql`country = ${country.replace('unknown', '')}`}
+    and ${currency === undefined ? sql`true` : sql`currency = ${currency}`}`
 
 type LevelRange = GrainRange & { level?: SummaryLevel }
 
@@ -152,14 +155,6 @@ export function rangesOf(ranges: LevelRange[]) {
       ${column('sign')}::integer[], ${column('level')}::text[]
     ) as ranges (grain, first, last, sign, level)
   )`.as('range')
-}
-
-/** The conditions for the country and the currency, if the request has them. */
-export function matchesCountryAndCurrency({ country, currency }: DatedRequest) {
-  // An unknown country is stored as an empty text, because a primary key cannot contain null.
-  const countryKey = country === 'unknown' ? '' : (country ?? null)
-  return sql<boolean>`(${countryKey}::text is null or country = ${countryKey})
-    and (${currency ?? null}::text is null or currency = ${currency ?? null})`
 }
 
 /** The first day of the month or day. A timestamp with a time zone would take longer. */

@@ -11,7 +11,7 @@ import { foldUntilCurrent } from '../../../src/stats/summary/fold-statistics.ts'
 import { company } from '../../support/database/company.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 
-const quotes = 3_000
+const quotes = 1_000
 
 /** The tables that grow with the number of quotes, and how often each was read as a whole. */
 const readScans = async (db: Database) => {
