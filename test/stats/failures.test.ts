@@ -2,8 +2,10 @@
 import { sql } from 'kysely'
 import t from 'tap'
 import { createMetrics } from '../../src/monitoring/process-metrics.ts'
+import { computationRecovery } from '../../src/stats/cache/stats-cache.ts'
 import { logins } from '../support/database/database-roles.ts'
 import { eventually } from '../support/eventually.ts'
+import { replaceUntilEnd } from '../support/replace-until-end.ts'
 import { bearer, createSecretKey } from '../support/secret-keys.ts'
 import { readMetric } from '../support/service/read-metric.ts'
 import { insertQuote, insertUnfoldedQuotes } from './insert-quotes.ts'
@@ -12,6 +14,7 @@ import { requestStats, statsService } from './stats-service.ts'
 
 type LogLine = { level: number; msg: string; degraded?: boolean; err?: { message: string } }
 
+replaceUntilEnd(t, computationRecovery, { ms: 3_000 })
 const metrics = createMetrics()
 const lines: LogLine[] = []
 const service = await statsService(t, {

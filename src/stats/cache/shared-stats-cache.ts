@@ -19,7 +19,7 @@ const sharedStatsMs = 86_400_000
  * or reads what another one wrote.
  */
 const sourceFolder = join(import.meta.dirname, '../..')
-const codeHash = globSync('**/*.{ts,sql}', { cwd: sourceFolder })
+export const codeHash = globSync('**/*.{ts,sql}', { cwd: sourceFolder })
   .toSorted()
   .reduce(
     (hash, file) => hash.update(file).update(readFileSync(join(sourceFolder, file))),
