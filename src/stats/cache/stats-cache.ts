@@ -45,8 +45,6 @@ export const refreshWaitMs = 1_000
 export const refreshWaitDuringOutageMs = 1
 // PostgreSQL ends a statement of the API after the same time.
 export const firstComputationMs = 10_000
-// With a poll every half second, a refresh rarely needs another one.
-const versionMaxAgeMs = 700
 // A poll reads one row and waits half a second for a fold, so longer means that PostgreSQL hangs.
 export const versionResponseMs = 1_000
 // A defect can concern some requests only, such as those with `by=customer`. The success of the
@@ -93,7 +91,7 @@ type Refresh = { finished: Promise<Refreshed>; hasReadRedis: Promise<void>; isSl
 
 export type StatsCacheOptions = {
   redisCache: Pick<SharedStatsCache, 'read' | 'write'>
-  summary: Pick<SummaryFollower, 'latest' | 'readIfOlderThan' | 'isFailing'>
+  summary: Pick<SummaryFollower, 'latest' | 'isFailing'>
   compute(request: StatsRequest): Promise<ComputedStats>
   log: TaskLog
   /** Returns the current moment. Default: performance.now(). */
@@ -159,7 +157,8 @@ export class StatsCache {
   /** Advances the moment when the entry was last known to be current, if it still is. */
   #toResult(entry: Entry, cacheResult: CacheResult): CachedStats {
     const latest = this.#options.summary.latest()
-    if (latest && isAtLeast(entry.version, latest.version)) advance(entry, latest.currentAt)
+    if (latest && isAtLeast(entry.version, latest.version))
+      entry.knownCurrentAt = Math.max(entry.knownCurrentAt, latest.currentAt)
     const ageMs = this.#now() - entry.knownCurrentAt
     return {
       bodies: entry.bodies,
@@ -199,12 +198,11 @@ export class StatsCache {
   async #load(key: string, request: StatsRequest): Promise<Refreshed> {
     const { summary, compute, redisCache } = this.#options
     try {
-      const latest = await summary.readIfOlderThan(versionMaxAgeMs)
+      const latest = summary.latest()
       const entry = this.#entries.get(key)
-      if (latest && entry && isAtLeast(entry.version, latest.version)) {
-        advance(entry, latest.currentAt)
+      const isKnown = latest && this.#now() - latest.readAt < maxAgeMs
+      if (isKnown && entry && isAtLeast(entry.version, latest.version))
         return { entry, cacheResult: 'hit' }
-      }
       const computed = await this.#limitConcurrency(() => compute(request))
       this.#failures.logSuccess()
       redisCache.write(key, computed)
@@ -220,10 +218,6 @@ export class StatsCache {
     this.#entries.set(key, entry, { size: sizeOfJson * JSON.stringify(computed.stats).length })
     return entry
   }
-}
-
-function advance(entry: Entry, knownCurrentAt: Moment): void {
-  entry.knownCurrentAt = Math.max(entry.knownCurrentAt, knownCurrentAt)
 }
 
 /** Returns a moment as RFC 3339 text, rounded down to the second. */

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../database/table-types.ts'
 import { FailureLog, type TaskLog } from '../../monitoring/log/failure-log.ts'
+import { repeat } from '../../monitoring/regular-task.ts'
 import type { Moment } from '../cache/shared-stats-cache.ts'
 import { foldStatistics } from './fold-statistics.ts'
 import { readSummaryState, type SummaryState, type SummaryVersion } from './summary-state.ts'
@@ -28,12 +29,13 @@ export class SummaryFollower {
   readonly #db: Kysely<Tables>
   readonly #observer: FoldObserver
   readonly #foldFailures: FailureLog
+  readonly #stopping = new AbortController()
   #latest: ObservedVersion | null = null
   #hasFailed = false
-  #reading: { startedAt: Moment; finished: Promise<ObservedVersion | null> } | null = null
+  /** When the running poll began; null between polls. */
+  #pollingSince: Moment | null = null
+  #polling: Promise<void> = Promise.resolve()
   #folding: Promise<void> | null = null
-  #timer: NodeJS.Timeout | undefined
-  #isStopped = false
 
   constructor(db: Kysely<Tables>, { log, observer }: { log: TaskLog; observer: FoldObserver }) {
     this.#db = db
@@ -48,15 +50,16 @@ export class SummaryFollower {
 
   /** Starts to poll. Resolves after the first poll, which folds what waits. */
   async start(): Promise<void> {
-    await this.#read()
-    this.#schedule()
+    const first = this.#poll()
+    const options = { pauseMs: pollPauseMs, pausesFirst: true, signal: this.#stopping.signal }
+    this.#polling = first.then(() => repeat(() => this.#poll(), options))
+    await first
   }
 
   /** Stops polling and waits for what is running. */
   async stop(): Promise<void> {
-    this.#isStopped = true
-    clearTimeout(this.#timer)
-    await this.#reading?.finished
+    this.#stopping.abort()
+    await this.#polling
     await this.#folding
   }
 
@@ -65,16 +68,10 @@ export class SummaryFollower {
     return this.#latest
   }
 
-  /** Polls unless the last poll is younger than `ageMs`. Returns null if PostgreSQL fails. */
-  async readIfOlderThan(ageMs: number): Promise<ObservedVersion | null> {
-    const latest = this.#latest
-    return latest && performance.now() - latest.readAt < ageMs ? latest : this.#read()
-  }
-
   /** Whether the last poll failed, or the running one has had no response for `responseMs`. */
   isFailing(responseMs: number): boolean {
     if (this.#hasFailed) return true
-    return this.#reading !== null && performance.now() - this.#reading.startedAt > responseMs
+    return this.#pollingSince !== null && performance.now() - this.#pollingSince > responseMs
   }
 
   /**
@@ -90,42 +87,24 @@ export class SummaryFollower {
     return isSame ? Math.max(foldedAt, latest.currentAt) : foldedAt
   }
 
-  #schedule(): void {
-    if (this.#isStopped) return
-    this.#timer = setTimeout(() => {
-      void this.#read().then(() => this.#schedule())
-    }, pollPauseMs).unref()
+  async #poll(): Promise<void> {
+    this.#pollingSince = performance.now()
+    try {
+      this.#latest = await this.#readAndFold()
+      this.#hasFailed = false
+      const { currentAt } = this.#latest
+      if (currentAt > Number.NEGATIVE_INFINITY) this.#observer.setCurrentAt(currentAt)
+    } catch {
+      // Not logged: a request that needs PostgreSQL reports it.
+      this.#hasFailed = true
+    }
+    this.#pollingSince = null
   }
 
-  /** Starts a poll, or joins the running one. Returns null if it failed. */
-  #read(): Promise<ObservedVersion | null> {
-    if (this.#reading) return this.#reading.finished
-    const startedAt = performance.now()
-    const finished = this.#poll().then(
-      (observed) => {
-        this.#hasFailed = false
-        this.#latest = observed
-        if (observed.currentAt > Number.NEGATIVE_INFINITY)
-          this.#observer.setCurrentAt(observed.currentAt)
-        return observed
-      },
-      () => {
-        // Not logged: a request that needs PostgreSQL reports it.
-        this.#hasFailed = true
-        return null
-      },
-    )
-    this.#reading = { startedAt, finished }
-    void finished.finally(() => {
-      this.#reading = null
-    })
-    return finished
-  }
-
-  async #poll(): Promise<ObservedVersion> {
+  async #readAndFold(): Promise<ObservedVersion> {
     let readAt = performance.now()
     let state = await readSummaryState(this.#db)
-    if (state.isFoldDue && !this.#isStopped) {
+    if (state.isFoldDue && !this.#stopping.signal.aborted) {
       await Promise.race([this.#fold(), sleep(foldWaitMs, undefined, { ref: false })])
       readAt = performance.now()
       state = await readSummaryState(this.#db)
