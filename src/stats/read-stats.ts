@@ -9,12 +9,16 @@ import type { Tables } from '../database/table-types.ts'
 import type { Moment } from './cache/shared-stats-cache.ts'
 import { chooseComparisonPeriod } from './comparison-period.ts'
 import { divide, subtract } from './exact-decimals.ts'
-import { createEmptyGroup, type FigureTexts, ratioDecimals, toGroup } from './figures.ts'
-import { resolvePeriod } from './resolve-period.ts'
+import { createEmptyGroup, ratioDecimals, toGroup } from './figures.ts'
 import type { DatedRequest, Period, Stats, StatsRequest, StatsWithoutAsOf } from './schema.ts'
 import { readBreakdown } from './summary/read-breakdown.ts'
 import { rangeOf } from './summary/summary-grains.ts'
-import { prepareSnapshot, queryTotals, type SummaryLevel } from './summary/summary-query.ts'
+import {
+  prepareSnapshot,
+  queryDateRange,
+  queryTotals,
+  type SummaryLevel,
+} from './summary/summary-query.ts'
 import { readSummaryState, type SummaryState } from './summary/summary-state.ts'
 
 /** The statistics of a snapshot that began after `readAt`, and the state of the summary in it. */
@@ -63,10 +67,16 @@ export async function assembleStats(
     lists: true,
   }).execute()
   const rowsOf = (level: SummaryLevel) => rows.filter((row) => row.level === level)
-  const months = rowsOf('month').map((row) => ({ ...row, month: row.firstDay.slice(0, 7) }))
-  const period = await resolvePeriod(snapshot, company, request, months)
+  const empty = createEmptyGroup(baseCurrency)
+  /** Returns a function that returns the group of the month or day that begins on a day. */
+  const groupsOf = (level: 'month' | 'day') => {
+    const groups = new Map(rowsOf(level).map((row) => [row.firstDay, toGroup(row, baseCurrency)]))
+    return (firstDay: string) => groups.get(firstDay) ?? empty
+  }
+  const [groupOfMonth, groupOfDay] = [groupsOf('month'), groupsOf('day')]
+  const period = await resolvePeriod(snapshot, company, request, rowsOf('month'))
+  const { from, to } = period
   const totals = toTotals(rows, baseCurrency)
-  const listed = { period, today, baseCurrency }
   return {
     period,
     ...totals,
@@ -74,8 +84,18 @@ export async function assembleStats(
       country: row.country,
       ...toGroup(row, baseCurrency),
     })),
-    byMonth: fillMonths(months, listed),
-    ...(request.by === 'day' && { byDay: fillDays(rowsOf('day'), listed) }),
+    // A month is partial if it lies beyond the period in part, or if it is not over.
+    byMonth: listMonths(from, to).map((month) => {
+      const { first, last } = getMonthBounds(month)
+      const partial = first < from || last > to || last >= today
+      return { month, partial, ...groupOfMonth(first) }
+    }),
+    ...(request.by === 'day' && {
+      byDay: Array.from({ length: countDaysIncluded(from, to) }, (_, index) => {
+        const day = addDays(from, index)
+        return { day, partial: day >= today, ...groupOfDay(day) }
+      }),
+    }),
     ...(await readBreakdown(snapshot, company, request, range)),
     comparison: compare
       ? await compareWith(snapshot, company, request, {
@@ -85,6 +105,37 @@ export async function assembleStats(
       : null,
   }
 }
+
+/**
+ * Returns the period of a request. An open end becomes the day of the first or last matching quote,
+ * or today if no quote matches. If that day lies beyond the given end, the open end equals the
+ * given one. `months` are those that have quotes, in order.
+ */
+async function resolvePeriod(
+  db: Kysely<Tables>,
+  { timeZone }: Company,
+  request: DatedRequest,
+  months: { firstDay: string }[],
+): Promise<Period> {
+  const { today, date } = request
+  let { from, to } = request
+  if (from === undefined || to === undefined) {
+    const range = rangeOf(request)
+    const ends = [months.at(0), months.at(-1)]
+      .flatMap((month) => month ?? [])
+      .map(({ firstDay }) => {
+        const { first, last } = getMonthBounds(firstDay.slice(0, 7))
+        return { from: later(first, range.from), to: earlier(last, range.to) }
+      })
+    const days = await queryDateRange(db, request, ends).executeTakeFirstOrThrow()
+    from ??= earlier(days.first ?? today, range.to)
+    to ??= later(days.last ?? today, range.from)
+  }
+  return { from, to, timeZone, date }
+}
+
+const earlier = (day: string, other: string): string => (day < other ? day : other)
+const later = (day: string, other: string): string => (day > other ? day : other)
 
 type TotalsRow = InferResult<ReturnType<typeof queryTotals>>[number]
 type Totals = Pick<Stats, 'quotes' | 'revenue'>
@@ -119,38 +170,6 @@ function moneyOfQuotes(amount: string | null, currency: string | null, quotes: s
   return amount !== null && currency !== null && Number(quotes) > 0
     ? [{ amount, currency, quotes: Number(quotes) }]
     : []
-}
-
-type Listed = { period: Period; today: string; baseCurrency: string }
-
-/**
- * Returns one entry for every month that the period touches. A month is partial if the period
- * starts or ends within it, or if its last day is today or later.
- */
-function fillMonths(
-  rows: (FigureTexts & { month: string })[],
-  { period, today, baseCurrency }: Listed,
-): Stats['byMonth'] {
-  const groups = new Map(rows.map((row) => [row.month, toGroup(row, baseCurrency)]))
-  const empty = createEmptyGroup(baseCurrency)
-  return listMonths(period.from, period.to).map((month) => {
-    const { first, last } = getMonthBounds(month)
-    const partial = first < period.from || last > period.to || last >= today
-    return { month, partial, ...(groups.get(month) ?? empty) }
-  })
-}
-
-/** Returns one entry for every day of the period. A day is partial until it is over. */
-function fillDays(
-  rows: (FigureTexts & { firstDay: string })[],
-  { period: { from, to }, today, baseCurrency }: Listed,
-): NonNullable<Stats['byDay']> {
-  const groups = new Map(rows.map((row) => [row.firstDay, toGroup(row, baseCurrency)]))
-  const empty = createEmptyGroup(baseCurrency)
-  return Array.from({ length: countDaysIncluded(from, to) }, (_, index) => {
-    const day = addDays(from, index)
-    return { day, partial: day >= today, ...(groups.get(day) ?? empty) }
-  })
 }
 
 /** Compares `totals` with those of an earlier `period`. */
