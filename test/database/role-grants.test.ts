@@ -36,7 +36,7 @@ t.test(
       'select contact_name from customers',
       'update customer_figures set quotes = 0',
       'select * from quote_changes',
-      "select * from folded_quotes('-infinity', 'infinity')",
+      "select * from folded_quotes(null, '-infinity', 'infinity')",
       'select name from api_keys',
       "insert into products (sku, name) values ('A', 'A')",
       "update products set price = 1, currency = 'EUR'",

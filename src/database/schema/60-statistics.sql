@@ -28,14 +28,12 @@ return case
     then round(q.net, 20) / (q.net + q.global_discount_amount)
   else 1 end;
 
--- The lines of a quote that count, to be added or subtracted.
-create function accepted_lines_of(q quotes, sign integer) returns accepted_lines[]
-language sql stable
-return array(
-  select row(sign * count(*), coalesce(l.sku, ''), l.net * discount_factor(q))::accepted_lines
+-- The lines of a quote that count, to be added or subtracted. A function in `from` is inlined.
+create function accepted_lines_of(q quotes, sign integer) returns setof accepted_lines
+language sql stable as $$
+  select sign, coalesce(l.sku, ''), l.net * discount_factor(q)
   from quote_lines l where l.quote_id = q.id and l.kind = 'line'
-  group by coalesce(l.sku, ''), l.net
-);
+$$;
 
 -- The ledger: changes of quotes that are not in the summary yet. Folding deletes its rows.
 create table quote_changes (

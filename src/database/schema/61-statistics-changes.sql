@@ -19,7 +19,7 @@ begin
           discount_factor(row(n.*)::quotes))
         is distinct from (o.status, o.country, o.currency, o.rate, o.issued_on, o.decided_on,
           discount_factor(row(o.*)::quotes))
-      then accepted_lines_of(v.written, v.sign) end
+      then array(select l from accepted_lines_of(v.written, v.sign) l) end
     from new_rows n full join old_rows o on o.id = n.id
     cross join lateral (values
       (1, row(n.*)::quotes, image_of(row(n.*)::quotes)),
@@ -45,7 +45,7 @@ language plpgsql security definer set search_path = public, pg_temp set enable_s
 begin
   insert into quote_changes (sign, quote, lines)
   select v.sign, v.quote, case when (v.quote).status = 'accepted' and tg_op <> 'DELETE'
-    then accepted_lines_of(v.written, v.sign) end
+    then array(select l from accepted_lines_of(v.written, v.sign) l) end
   from (values (1, new, image_of(new)), (-1, old, image_of(old))) v (sign, written, quote)
   where (v.written).id is not null;
   return null;
@@ -60,7 +60,7 @@ create function subtract_lines_of_quote() returns trigger
 language plpgsql security definer set search_path = public, pg_temp set enable_seqscan = off as $$
 begin
   insert into quote_changes (sign, quote, lines)
-  values (0, image_of(old), accepted_lines_of(old, -1));
+  values (0, image_of(old), array(select l from accepted_lines_of(old, -1) l));
   return old;
 end $$;
 create trigger subtract_lines before delete on quotes
@@ -72,32 +72,21 @@ alter table quotes enable always trigger subtract_lines;
 create function append_line_changes() returns trigger
 language plpgsql security definer set search_path = public, pg_temp set enable_seqscan = off as $$
 declare
+  changed_lines constant text := case tg_op
+    when 'INSERT' then 'select 1 as sign, * from new_rows'
+    when 'DELETE' then 'select -1 as sign, * from old_rows'
+    else 'select 1 as sign, * from new_rows union all select -1, * from old_rows' end;
   quote_ids bigint[];
-  accepted_ids bigint[];
 begin
-  if tg_op = 'INSERT' then
-    quote_ids := array(select quote_id from new_rows);
-  elsif tg_op = 'DELETE' then
-    quote_ids := array(select quote_id from old_rows);
-  else
-    quote_ids := array(select quote_id from new_rows union select quote_id from old_rows);
-  end if;
+  execute format('select array_agg(quote_id) from (%s) c', changed_lines) into quote_ids;
   if not exists (
     select from quotes where id = any (quote_ids)
     and (status = 'accepted' or xmin <> pg_current_xact_id()::xid)
-  ) then
-    return null;
-  end if;
+  ) then return null; end if;
   perform from quotes
   where id = any (quote_ids) and xmin <> pg_current_xact_id()::xid
   order by id for no key update;
-  accepted_ids := array(
-    select id from quotes where id = any (quote_ids) and status = 'accepted'
-  );
-  if accepted_ids = '{}' then
-    return null;
-  end if;
-  execute replace(
+  execute format(
     $append$
       insert into quote_changes (sign, quote, lines)
       select 0, image_of(q), l.lines from (
@@ -105,17 +94,12 @@ begin
         from (
           select quote_id, coalesce(sku, '') as sku, c.net * discount_factor(q) as net,
             sum(sign) as lines
-          from (changed_lines) c join quotes q on q.id = c.quote_id
-          where c.kind = 'line' and q.id = any ($1)
+          from (%s) c join quotes q on q.id = c.quote_id
+          where c.kind = 'line' and q.status = 'accepted'
           group by 1, 2, 3 having sum(sign) <> 0
         ) s group by quote_id
       ) l join quotes q on q.id = l.quote_id
-    $append$, 'changed_lines', case tg_op
-      when 'INSERT' then 'select 1 as sign, * from new_rows'
-      when 'DELETE' then 'select -1 as sign, * from old_rows'
-      else 'select 1 as sign, * from new_rows union all select -1, * from old_rows'
-    end
-  ) using accepted_ids;
+    $append$, changed_lines);
   return null;
 end $$;
 create trigger append_deletes after delete on quote_lines

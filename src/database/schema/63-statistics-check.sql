@@ -1,17 +1,20 @@
 -- What is computed from the quotes instead of read from the summary: the comparison of a month, and
 -- single days of customers and products.
 
--- The quotes that count between two days, as they were at the last fold: as they are, without the
--- changes that are not folded.
-create function folded_quotes(first_day date, last_day date) returns
+-- The quotes that count between two days, by one kind of date or by both (null), as they were at the
+-- last fold: as they are, without the changes that are not folded. Both halves have the same types,
+-- so that only the columns that are used are computed.
+create function folded_quotes(kind text, first_day date, last_day date) returns
   table(sign integer, quote quote_image, lines accepted_lines[])
 language sql stable as $$
-  select 1, image_of(q), case when q.status = 'accepted' then accepted_lines_of(q, 1) end
+  select 1, image_of(q),
+    case when q.status = 'accepted' then array(select l from accepted_lines_of(q, 1) l) end
   from quotes q
-  where q.issued_on between first_day and last_day
-    or q.status = 'accepted' and coalesce(q.decided_on, q.issued_on) between first_day and last_day
+  where kind is distinct from 'accepted' and q.issued_on between first_day and last_day
+    or kind is distinct from 'issued' and q.status = 'accepted'
+      and coalesce(q.decided_on, q.issued_on) between first_day and last_day
   union all
-  select -c.sign, c.quote, array(
+  select -c.sign::integer, c.quote, array(
     select row(-l.lines, l.sku, l.net)::accepted_lines from unnest(c.lines) l
   )
   from unfolded_changes c
@@ -24,7 +27,7 @@ $$;
 create function customer_figures_between(kind text, first_day date, last_day date) returns
   setof customer_figures
 language sql stable security definer set search_path = public, pg_temp as $$
-  select f.* from folded_quotes(first_day, last_day) c cross join quote_summary s
+  select f.* from folded_quotes(kind, first_day, last_day) c cross join quote_summary s
   cross join lateral customer_figures_of(
     c.quote, c.sign, s.as_of_day, s.base_currency, s.base_digits) f
   where f.date_kind = kind and f.starts_on between first_day and last_day
@@ -35,7 +38,7 @@ revoke execute on function customer_figures_between(text, date, date) from publi
 create function product_figures_between(kind text, first_day date, last_day date) returns
   setof product_figures
 language sql stable security definer set search_path = public, pg_temp as $$
-  select f.* from folded_quotes(first_day, last_day) c
+  select f.* from folded_quotes(kind, first_day, last_day) c
   cross join lateral product_figures_of(c.quote, c.lines) f
   where f.date_kind = kind and f.starts_on between first_day and last_day
 $$;
@@ -66,7 +69,7 @@ begin
         as expected
     from figure_tables cross join lateral (values
       (1, format('grain not like ''year%%'' and starts_on between %L and %L', first_day, last_day),
-        format(parts, format('folded_quotes(%L, %L)', first_day, last_day))
+        format(parts, format('folded_quotes(null, %L, %L)', first_day, last_day))
           || format(' where p.starts_on between %L and %L', first_day, last_day)),
       (2, format('grain like ''year%%'' and starts_on = %L', first_of_year),
         format('select * from %s where grain = ''month'' and starts_on between %L and %L', relation,
