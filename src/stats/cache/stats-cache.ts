@@ -6,15 +6,11 @@
 //
 //   below refreshAgeMs  The cached statistics are sent.
 //   below maxAgeMs      They are sent, and refreshed in the background.
-//   from maxAgeMs       The request waits for a refresh, at most `refreshWaitMs`. If the refresh
-//                       fails or takes longer, the cached statistics are sent as stale.
+//   from maxAgeMs       The request waits for a refresh, until that has taken `refreshWaitMs`. If
+//                       it fails or takes longer, the cached statistics are sent as stale.
 //   none cached         The same with those in Redis. If it has none either, the request waits
 //                       at most `firstComputationMs`. It gets 503 if PostgreSQL is unavailable or
 //                       takes longer, and 500 if computing fails because of a defect.
-//
-// Sometimes a wait for a refresh is unlikely to help: PostgreSQL is known not to respond, or an
-// earlier request has waited for the same refresh in vain. Then a request that can get older
-// statistics waits only `refreshWaitDuringOutageMs`.
 //
 // A refresh first keeps the statistics of Redis if they are newer than those of this process. If the
 // newer ones are of the latest version of the summary, that is all; otherwise it computes them. If
@@ -41,12 +37,8 @@ export const maxAgeMs = 2_000
 export const refreshAgeMs = 800
 // Computing takes 17 ms at a million quotes (p95), so a longer wait means a failure.
 export const refreshWaitMs = 1_000
-// A longer wait is unlikely to help.
-export const refreshWaitDuringOutageMs = 1
 // PostgreSQL ends a statement of the API after the same time.
 export const firstComputationMs = 10_000
-// A poll reads one row and waits half a second for a fold, so longer means that PostgreSQL hangs.
-export const versionResponseMs = 1_000
 // A defect can concern some requests only, such as those with `by=customer`. The success of the
 // others is no recovery.
 export const computationRecovery = { ms: 10_000 }
@@ -83,15 +75,12 @@ type Entry = ComputedStats & { bodies: ResponseBodies }
 /** An entry that is current, and how a refresh got it. */
 type Refreshed = { entry: Entry; cacheResult: 'hit' | 'miss' }
 
-/**
- * A refresh that is running. `hasReadRedis` never rejects, and does not wait for PostgreSQL.
- * `isSlow`: a request has waited for the refresh in vain.
- */
-type Refresh = { finished: Promise<Refreshed>; hasReadRedis: Promise<void>; isSlow: boolean }
+/** A refresh that is running. `hasReadRedis` never rejects, and does not wait for PostgreSQL. */
+type Refresh = { startedAt: Moment; finished: Promise<Refreshed>; hasReadRedis: Promise<void> }
 
 export type StatsCacheOptions = {
   redisCache: Pick<SharedStatsCache, 'read' | 'write'>
-  summary: Pick<SummaryFollower, 'latest' | 'isFailing'>
+  summary: Pick<SummaryFollower, 'latest'>
   compute(request: StatsRequest): Promise<ComputedStats>
   log: TaskLog
   /** Returns the current moment. Default: performance.now(). */
@@ -133,20 +122,17 @@ export class StatsCache {
 
   async #waitForRefresh(key: string, request: StatsRequest): Promise<CachedStats> {
     const isJoined = this.#refreshes.has(key)
-    const isPrimaryFailing = this.#options.summary.isFailing(versionResponseMs)
     const refresh = this.#refresh(key, request)
     await refresh.hasReadRedis
     const older = this.#entries.get(key)
-    const isUnlikelyToFinish = isPrimaryFailing || refresh.isSlow
-    const waitMs = isUnlikelyToFinish ? refreshWaitDuringOutageMs : refreshWaitMs
+    const takenMs = this.#now() - refresh.startedAt
     let refreshed: Refreshed
     try {
       refreshed = await pTimeout(refresh.finished, {
-        milliseconds: older ? waitMs : firstComputationMs,
+        milliseconds: older ? Math.max(1, refreshWaitMs - takenMs) : firstComputationMs,
         message: 'Computing the statistics takes too long',
       })
     } catch (error) {
-      refresh.isSlow = true
       if (!older) throw error
       return this.#toResult(older, 'stale')
     }
@@ -178,7 +164,7 @@ export class StatsCache {
       .finally(() => this.#refreshes.delete(key))
     // #load logs the error. Perhaps no request waits for the refresh.
     finished.catch(() => undefined)
-    const refresh = { finished, hasReadRedis, isSlow: false }
+    const refresh = { startedAt: this.#now(), finished, hasReadRedis }
     this.#refreshes.set(key, refresh)
     return refresh
   }

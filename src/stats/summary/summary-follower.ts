@@ -31,9 +31,6 @@ export class SummaryFollower {
   readonly #foldFailures: FailureLog
   readonly #stopping = new AbortController()
   #latest: ObservedVersion | null = null
-  #hasFailed = false
-  /** When the running poll began; null between polls. */
-  #pollingSince: Moment | null = null
   #polling: Promise<void> = Promise.resolve()
   #folding: Promise<void> | null = null
 
@@ -50,7 +47,8 @@ export class SummaryFollower {
 
   /** Starts to poll. Resolves after the first poll, which folds what waits. */
   async start(): Promise<void> {
-    const first = this.#poll()
+    // A failure is not logged: a request that needs PostgreSQL reports it.
+    const first = this.#poll().catch(() => undefined)
     const options = { pauseMs: pollPauseMs, pausesFirst: true, signal: this.#stopping.signal }
     this.#polling = first.then(() => repeat(() => this.#poll(), options))
     await first
@@ -68,12 +66,6 @@ export class SummaryFollower {
     return this.#latest
   }
 
-  /** Whether the last poll failed, or the running one has had no response for `responseMs`. */
-  isFailing(responseMs: number): boolean {
-    if (this.#hasFailed) return true
-    return this.#pollingSince !== null && performance.now() - this.#pollingSince > responseMs
-  }
-
   /**
    * Returns the moment before which all commits are in the summary, if its state was read after
    * `readAt`. While changes wait, that is the last fold, or what is known of the same version.
@@ -88,17 +80,9 @@ export class SummaryFollower {
   }
 
   async #poll(): Promise<void> {
-    this.#pollingSince = performance.now()
-    try {
-      this.#latest = await this.#readAndFold()
-      this.#hasFailed = false
-      const { currentAt } = this.#latest
-      if (currentAt > Number.NEGATIVE_INFINITY) this.#observer.setCurrentAt(currentAt)
-    } catch {
-      // Not logged: a request that needs PostgreSQL reports it.
-      this.#hasFailed = true
-    }
-    this.#pollingSince = null
+    this.#latest = await this.#readAndFold()
+    const { currentAt } = this.#latest
+    if (currentAt > Number.NEGATIVE_INFINITY) this.#observer.setCurrentAt(currentAt)
   }
 
   async #readAndFold(): Promise<ObservedVersion> {

@@ -5,6 +5,7 @@ import { openDatabase } from '../../../src/database/postgres-pool.ts'
 import { createMetrics } from '../../../src/monitoring/process-metrics.ts'
 import { foldStatistics } from '../../../src/stats/summary/fold-statistics.ts'
 import { readSummaryState } from '../../../src/stats/summary/summary-state.ts'
+import { runScript } from '../../imports/import-script.ts'
 import { testDatabase } from '../../support/database/test-database.ts'
 import { readMetric } from '../../support/service/read-metric.ts'
 import { insertUnfoldedQuotes } from '../insert-quotes.ts'
@@ -36,6 +37,15 @@ t.test('asOf says that changes are missing while another process folds', async (
   await other.commit().execute()
   const current = await statsUntil(service, ({ total }) => total === 3, '?country=ES')
   t.match(current, { total: 3, age: 0 })
+})
+
+t.test('an import of quotes ends with a fold', async (t) => {
+  const { db, roles } = await testDatabase(t)
+  const file =
+    'number,status,issued_on,currency,rate,description,quantity,unit_price\n' +
+    'Q-1,draft,2026-03-01,EUR,,Tubo,2,10.50\n'
+  t.match(await runScript(['quotes', '-'], roles.importer, file), { status: 0 })
+  t.match(await readSummaryState(db), { isFoldDue: false, version: { number: 1 } })
 })
 
 t.test('a fold may take longer than other statements of the process', async (t) => {
