@@ -110,6 +110,6 @@ t.test('a histogram that is not a whole number is an error', async (t) => {
   for (const histogram of ['', '-1', '1.5', 'NaN', '1e8'])
     t.throws(
       () => computeDaysToDecision({ quotes: 1, days: 3, histogram }),
-      /is not a whole number: .*StatsDrift/,
+      /quotes instead of 1\. .*StatsDrift/,
     )
 })
