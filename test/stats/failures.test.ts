@@ -70,8 +70,11 @@ for (const { task, right, of, countFailures } of [
     t.match(logged(), [{ level: 50, msg: new RegExp(`permission denied for ${of}`) }])
     t.equal(logged().length, 1, 'one line for several failures')
     await sql`grant ${right} to ${role}`.execute(db)
+    let changes = 0
     await eventually(
       async () => {
+        changes += 1
+        await insertUnfoldedQuotes(db, [buildQuote(`${of} ${changes}`, {})])
         await requestCustomers()
         return logged().length
       },
