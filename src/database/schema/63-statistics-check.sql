@@ -64,7 +64,7 @@ begin
   lock table quotes, quote_lines in access share mode;
   if action <> 'compare' then perform pg_advisory_xact_lock(fold_lock()); end if;
   for part in
-    select relation, format('from %s f where %s', relation, span) as stored,
+    select relation, key, format('from %s f where %s', relation, span) as stored,
       format('select * from (%s) f where %s and not (%s)', format(cells, source), span, is_empty)
         as expected
     from figure_tables cross join lateral (values
@@ -94,8 +94,8 @@ begin
     end if;
     if action = 'replace' or action = 'repair' and found_cells <> '{}' then
       execute 'delete ' || part.stored;
-      -- The same as was compared: what is committed meanwhile is not folded.
-      execute format('insert into %s %s', part.relation, part.expected);
+      -- What was compared, without what is committed meanwhile, in the order in which it is read.
+      execute format('insert into %s %s order by %s', part.relation, part.expected, part.key);
     end if;
     differences := differences || found_cells;
   end loop;
