@@ -44,7 +44,7 @@ t.test('an import of quotes ends with a fold', async (t) => {
   const file =
     'number,status,issued_on,currency,rate,description,quantity,unit_price\n' +
     'Q-1,draft,2026-03-01,EUR,,Tubo,2,10.50\n'
-  // 3: it has warnings, because the line has no tax rate.
+  // 3: with a warning, because the quote is valid without end.
   t.match(await runScript(['quotes', '-'], roles.importer, file), { status: 3 })
   t.match(await readSummaryState(db), { isFoldDue: false, version: { number: 1 } })
 })
