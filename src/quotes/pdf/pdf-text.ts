@@ -23,7 +23,7 @@ let findUnsupported: ((text: string) => string[]) | undefined
 // Matches all except common letters, punctuation and currencies. The fonts have these, and they
 // need no preparation. Most quotes have no others, so the tables of all characters are seldom read.
 const uncommonCharacters =
-  /[^ -~\u00a0-\u02ff\u0391-\u03a1\u03a3-\u0482\u2010-\u2027\u20a0-\u20bf]/gu
+  /[^ -~\u00a0-\u02ff\u0391-\u03a1\u03a3-\u0482\u200b\u2010-\u2027\u20a0-\u20bf]/gu
 
 const isUncommon = (text: string) => text.search(uncommonCharacters) >= 0
 
