@@ -1,7 +1,9 @@
 // The command scripts/import.ts, as a function: what it accepts, does, prints and returns.
+import type { Kysely } from 'kysely'
 import { readImportConfig } from '../../src/config.ts'
 import { createKysely, openPool } from '../../src/database/postgres-pool.ts'
 import { statusNames } from '../../src/database/quote-statuses.ts'
+import type { Tables } from '../../src/database/table-types.ts'
 import {
   type FileKind,
   fileKinds,
@@ -10,6 +12,7 @@ import {
 } from '../../src/imports/file-kinds.ts'
 import { defaultDeactivationLimitPercent } from '../../src/imports/import-products.ts'
 import { maxUsualRateFactor } from '../../src/imports/quotes/quote-warnings.ts'
+import { describeError } from '../../src/monitoring/describe-error.ts'
 import { foldUntilCurrent } from '../../src/stats/summary/fold-statistics.ts'
 import { type CommandContext, defineProgram, UsageError } from './command.ts'
 import { importArguments, parseImportOptions } from './import-arguments.ts'
@@ -152,8 +155,7 @@ export const runImportCommand = defineProgram(
         options,
       })
       printLine(result.text)
-      // The statistics contain the quotes when the command ends, even if no API is running.
-      if (kind === 'quotes' || kind === 'quote-statuses') await foldUntilCurrent(db)
+      if (kind === 'quotes' || kind === 'quote-statuses') await addToStatistics(db, context)
       return result.status
     } catch (error) {
       // Any other error may come from after the commit, so it is reported as it is.
@@ -165,6 +167,19 @@ export const runImportCommand = defineProgram(
     }
   },
 )
+
+/** The statistics contain the quotes when the command ends, even if no API is running. */
+async function addToStatistics(db: Kysely<Tables>, { signal, printError }: ImportContext) {
+  const notice = setTimeout(() => printError('Adding the quotes to the statistics …'), 2_000)
+  try {
+    await foldUntilCurrent(db, signal)
+  } catch (error) {
+    const cause = signal.aborted ? 'stopped' : describeError(error)
+    printError(`Imported, but not yet in the statistics (${cause}): a running API adds it.`)
+  } finally {
+    clearTimeout(notice)
+  }
+}
 
 function isFileKind(kind: string | undefined): kind is FileKind {
   return kind !== undefined && Object.hasOwn(fileKinds, kind)

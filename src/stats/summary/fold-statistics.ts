@@ -11,28 +11,36 @@ const batchTimeoutMs = 120_000
 
 /**
  * Folds everything that was committed before, in one transaction, so that readers see the summary
- * of one instant. Returns at once if another transaction is folding.
+ * of one instant. Returns at once if another transaction is folding. Aborting `signal` ends it after
+ * the current batch, and leaves everything in the ledger.
  */
-export async function foldStatistics(db: Kysely<Tables>, batch = maxBatch): Promise<void> {
+export async function foldStatistics(
+  db: Kysely<Tables>,
+  batch = maxBatch,
+  signal?: AbortSignal,
+): Promise<void> {
   const fold = async (transaction: Kysely<Tables>) => {
     await sql`select set_config('statement_timeout', ${`${batchTimeoutMs}`}, true)`.execute(
       transaction,
     )
     let through: string | null = null
-    do through = await foldBatch(transaction, batch, through)
-    while (through !== null)
+    do {
+      signal?.throwIfAborted()
+      through = await foldBatch(transaction, batch, through)
+    } while (through !== null)
   }
   await (db.isTransaction ? fold(db) : db.transaction().execute(fold))
 }
 
 /** Folds until the summary contains everything that was committed before the call. */
-export async function foldUntilCurrent(db: Kysely<Tables>): Promise<void> {
+export async function foldUntilCurrent(db: Kysely<Tables>, signal?: AbortSignal): Promise<void> {
   const startedAt = performance.now()
   for (;;) {
+    signal?.throwIfAborted()
     const { isFoldDue, foldAgeMs } = await readSummaryState(db)
     if (!isFoldDue || (foldAgeMs ?? Number.POSITIVE_INFINITY) < performance.now() - startedAt)
       return
-    await foldStatistics(db)
+    await foldStatistics(db, maxBatch, signal)
     // Another process may be folding.
     await sleep(50)
   }

@@ -47,6 +47,12 @@ t.test('an import of quotes ends with a fold', async (t) => {
   // 3: with a warning, because the quote is valid without end.
   t.match(await runScript(['quotes', '-'], roles.importer, file), { status: 3 })
   t.match(await readSummaryState(db), { isFoldDue: false, version: { number: 1 } })
+  await sql`alter function fold_statistics rename to away`.execute(db)
+  t.match(await runScript(['quotes', '-'], roles.importer, file.replace('Q-1', 'Q-2')), {
+    status: 3,
+    stderr: /^Imported, but not yet in the statistics \(.*fold_statistics.*\)/m,
+  })
+  t.match(await readSummaryState(db), { isFoldDue: true })
 })
 
 t.test('a fold may take longer than other statements of the process', async (t) => {
