@@ -42,7 +42,7 @@ type FailureRule = {
   isLoggedAsError?: true
   /** Counted in the metric of failed PDFs if the request was for a PDF. */
   countsAsFailedPdf?: true
-  /** Requests within `failurePauseMs` get the same failure. Default: the next one renders. */
+  /** Later requests get the same failure for a while. Default: the next one renders. */
   isRemembered?: true
 }
 

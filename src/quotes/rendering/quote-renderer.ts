@@ -31,6 +31,8 @@ const maxRememberedFailures = 1_000
 // A pause is five times as long as the page before it took. Other requests have most of the time.
 const pauseFactor = 5
 const maxPauseMs = 250
+/** A rendering that always fails may take a twentieth of the time of the process. */
+const failurePauseFactor = 20
 
 export type RenderingContext = {
   /** Called only if the rendering is not cached. */
@@ -44,10 +46,7 @@ export class QuoteRenderer {
   readonly #process: RenderingProcess
   readonly #cache: LRUCache<string, Rendering>
   /** The renderings that may not be tried again yet. */
-  readonly #failed = new LRUCache<string, HandledFailure>({
-    max: maxRememberedFailures,
-    ttl: failurePauseMs,
-  })
+  readonly #failed = new LRUCache<string, HandledFailure>({ max: maxRememberedFailures })
   readonly #pending = new Map<string, Promise<Rendering>>()
   // Pages come first: they take a tenth of the time, and a customer sees the page before the PDF.
   readonly #waiting = { page: [] as (() => Promise<void>)[], pdf: [] as (() => Promise<void>)[] }
@@ -100,6 +99,7 @@ export class QuoteRenderer {
   #start(key: string, link: OpenLink, variant: Variant, context: RenderingContext) {
     const failed = this.#failed.get(key)
     if (failed) throw failed
+    const startedAt = performance.now()
     const rendering = this.#render(link, variant, context)
       .then(
         (content) => {
@@ -111,7 +111,8 @@ export class QuoteRenderer {
           const reason = getRenderingFailureReason(error)
           const message = error instanceof Error ? error.message : String(error)
           const failure = new HandledFailure(reason, message, { cause: error })
-          if (failureRules[reason].isRemembered) this.#failed.set(key, failure)
+          const ttl = Math.max(failurePauseMs, failurePauseFactor * (performance.now() - startedAt))
+          if (failureRules[reason].isRemembered) this.#failed.set(key, failure, { ttl })
           throw failure
         },
       )
