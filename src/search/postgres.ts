@@ -116,8 +116,8 @@ export async function searchInPostgres(
 }
 
 /**
- * Returns the query with corrections of the words that no product has. Without them if PostgreSQL
- * does not answer at once: the engine has some tolerance of its own.
+ * Returns the query with corrections of the words that no product has. Throws a TimeoutError if
+ * PostgreSQL does not answer at once.
  */
 export async function correctInPostgres(
   database: SearchDatabase,
@@ -125,17 +125,12 @@ export async function correctInPostgres(
   signal: AbortSignal,
 ): Promise<ParsedQuery> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(correctionTimeout.ms)])
-  try {
-    // A wait for a connection does not end when the signal aborts.
-    const rows = await Promise.race([
-      runSearch(database, buildLookUp(query), limit),
-      untilAborted(limit),
-    ])
-    return buildTerms(query, rows).query
-  } catch {
-    signal.throwIfAborted()
-    return query
-  }
+  // A wait for a connection does not end when the signal aborts.
+  const rows = await Promise.race([
+    runSearch(database, buildLookUp(query), limit),
+    untilAborted(limit),
+  ])
+  return buildTerms(query, rows).query
 }
 
 /** Orders the first candidates. Returns the later ones in their place. */

@@ -20,7 +20,7 @@ import {
   type RegisteredEngine,
   type WatchedEngine,
 } from '../search-engine/engine-selection.ts'
-import { parseQuery } from '../text/parse-query.ts'
+import { type ParsedQuery, parseQuery } from '../text/parse-query.ts'
 import { CompanyWordsFollower } from '../words/search-words.ts'
 import { searchInEngine } from './engine-query.ts'
 import {
@@ -264,8 +264,21 @@ export class SearchService {
   ): Promise<{ ending: Ending; result?: SearchResult }> {
     const { db, searchPool, indexName, observer } = this.#options
     const signal = AbortSignal.any([disconnected, AbortSignal.timeout(engineTimeout.ms)])
-    const { result, error } = await searchInEngine(engine, indexName, request, signal, (query) =>
-      correctInPostgres({ db, pool: searchPool }, query, signal),
+    // Without corrections if PostgreSQL is slow or away: the engine has some tolerance of its own.
+    const correct = (query: ParsedQuery) =>
+      correctInPostgres({ db, pool: searchPool }, query, signal).catch((error: unknown) => {
+        signal.throwIfAborted()
+        const isSlow = error instanceof Error && error.name === 'TimeoutError'
+        if (!isSlow && !isPostgresUnavailable(error))
+          this.#failures.log(logger, 'defect', engineName, error)
+        return query
+      })
+    const { result, error } = await searchInEngine(
+      engine,
+      indexName,
+      request,
+      signal,
+      correct,
     ).catch((error: unknown) => ({ result: undefined, error }))
     const ending = disconnected.aborted
       ? 'cancelled'

@@ -189,6 +189,18 @@ t.test('logs once that the words of the company cannot be read', async (t) => {
   t.equal(findLines().length, 1)
 })
 
+t.test('a search whose words cannot be corrected is answered, and logged once', async (t) => {
+  const { app, service, log } = await startBehindProxies(t, withoutCache)
+  await sql`alter table product_words rename to other_words`.execute(service.db)
+  for (const q of ['martillo percutorx', 'martillo percutorxy'])
+    t.match(await search(app, q), { total: 2, meta: { source: 'index', degraded: false } })
+  t.match(
+    log.filter((line) => line.includes('product_words')),
+    [/"level":50.*a defect of this service/],
+  )
+  await sql`alter table other_words rename to product_words`.execute(service.db)
+})
+
 t.test('the log says what answered, and an engine is used again without a restart', async (t) => {
   replaceUntilEnd(t, engineTimeout, { ms: 10_000 })
   const { app, engine, log } = await startBehindProxies(t)

@@ -20,6 +20,8 @@ const keys: Record<string, string> = {
   Enter: Key.ENTER,
   Escape: Key.ESCAPE,
   Home: Key.HOME,
+  PageDown: Key.PAGE_DOWN,
+  PageUp: Key.PAGE_UP,
   Shift: Key.SHIFT,
   Tab: Key.TAB,
 }
