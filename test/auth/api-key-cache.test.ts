@@ -128,5 +128,8 @@ t.test('the last list of origins is used in an outage, but not for ever', async 
   t.equal(await eventually(preflight, (status) => status === 503), 503)
   faultyProxy.restore()
   t.equal(await eventually(preflight, (status) => status === 204), 204)
-  t.equal(failures('The origins of publishable keys').length, 1)
+  // An open connection is reset, and a new one refused: perhaps two causes.
+  const logged = failures('The origins of publishable keys')
+  t.ok(logged.length > 0)
+  t.same(logged, [...new Set(logged)], 'each cause once')
 })
